@@ -1,0 +1,1 @@
+"""What happens to a call: one step of the chain per module."""

@@ -1,0 +1,1 @@
+"""Thin bridges to the frameworks that host tools; each imports only its own framework."""

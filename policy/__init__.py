@@ -1,0 +1,1 @@
+"""What is true: policy files, decisions, schemas. Runs no tool, reads no token, imports nothing of middleware."""
