@@ -115,26 +115,29 @@ class ConditionSet:
         return found
 
 
-def typed(schema: Json) -> Json:
-    """Return *schema* with the types its keywords imply written out, and its `properties` required."""
+def typed(schema: Json, *, present: bool = True) -> Json:
+    """Return *schema* with the types its keywords imply written out and, where *present*, its `properties` required."""
     if not isinstance(schema, Mapping):
         return schema
     out: dict[str, Json] = dict(schema)
     kinds = _kinds(schema)
     for keyword in _SUBSCHEMAS:
         if keyword in out:
-            out[keyword] = typed(out[keyword])
+            out[keyword] = typed(out[keyword], present=present)
     for keyword in _LISTS:
         if keyword in out:
-            out[keyword] = [typed(item) for item in cast("list[Json]", out[keyword])]
+            out[keyword] = [typed(item, present=present) for item in cast("list[Json]", out[keyword])]
     properties = out.get("properties")
     if isinstance(properties, Mapping):
-        out["properties"] = {name: typed(item) for name, item in properties.items()}
+        out["properties"] = {name: typed(item, present=present) for name, item in properties.items()}
+    if isinstance(properties, Mapping) and present:
         out["required"] = sorted({*cast("Iterable[str]", out.get("required", ())), *properties})
     if "not" in out:
         kinds.append(_domain(out["not"]))
-        out["not"] = typed(out["not"])
-    if kinds:
+        out["not"] = typed(out["not"], present=present)
+    if len(kinds) == 1 and set(cast("Schema", kinds[0])) == {"type"} and "type" not in out:
+        out.update(cast("Schema", kinds[0]))
+    elif kinds:
         out["allOf"] = [*cast("list[Json]", out.get("allOf", [])), *kinds]
     return out
 
@@ -164,8 +167,8 @@ def _kinds(schema: Schema) -> list[Json]:
     if implied:
         return [{"type": kind} for kind in implied]
     values = [schema["const"]] if "const" in schema else list(cast("list[Json]", schema.get("enum", [])))
-    members: list[Json] = sorted({_kind_of(value) for value in values})
-    return [{"type": members}] if members else []
+    members: list[Json] = [*sorted({_kind_of(value) for value in values})]
+    return [{"type": members if len(members) > 1 else members[0]}] if members else []
 
 
 def _kind_of(value: Json) -> str:

@@ -44,7 +44,7 @@ __all__ = [
     "ToolSpec",
 ]
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = "Mapping[str, Json]"
 Schema: TypeAlias = "Mapping[str, Json]"
 Pointer: TypeAlias = "tuple[str, ...]"

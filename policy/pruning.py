@@ -1,0 +1,101 @@
+"""
+What is left of a schema when some of its arguments are taken out?
+
+In come a closed schema and pointers; out comes a copy without them. `$ref`s on the way are put in place, so that a
+definition shared with a visible argument stays whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import cast
+
+from gatewright.policy.model import Json, Pointer, Schema
+from gatewright.policy.pointers import parse_pointer
+
+__all__ = ["adjust", "children", "prune", "resolve"]
+
+_BRANCHES = ("anyOf", "oneOf", "allOf")
+
+
+def prune(schema: Schema, pointer: Pointer) -> Schema:
+    """Return *schema* without the property that *pointer* names, at every place it names."""
+    parent, name = pointer[:-1], pointer[-1]
+    return adjust(schema, parent, lambda place: _without(place, name), schema)
+
+
+def adjust(schema: Schema, pointer: Pointer, change: Callable[[Schema], Schema], root: Schema) -> Schema:
+    """Return *schema* with *change* applied wherever *pointer* leads to, through unions and references."""
+    schema = resolve(schema, root)
+    out: dict[str, Json] = dict(schema)
+    for keyword in _BRANCHES:
+        if keyword in out:
+            branches = cast("list[Schema]", out[keyword])
+            out[keyword] = [adjust(branch, pointer, change, root) for branch in branches]
+    if not pointer:
+        return change(out)
+    for holder, key in _steps(out, pointer[0]):
+        if key is None:
+            out[holder] = adjust(cast("Schema", out[holder]), pointer[1:], change, root)
+        else:
+            properties = cast("Mapping[str, Schema]", out[holder])
+            out[holder] = {**properties, key: adjust(properties[key], pointer[1:], change, root)}
+    return out
+
+
+def children(schema: Schema, pointer: Pointer, root: Schema) -> Iterator[Schema]:
+    """Yield every subschema of *schema* that *pointer* leads to, references resolved."""
+    schema = resolve(schema, root)
+    if not pointer:
+        yield schema
+        return
+    for keyword in _BRANCHES:
+        for branch in cast("list[Schema]", schema.get(keyword, [])):
+            yield from children(branch, pointer, root)
+    for holder, key in _steps(schema, pointer[0]):
+        child = schema[holder] if key is None else cast("Mapping[str, Json]", schema[holder])[key]
+        yield from children(cast("Schema", child), pointer[1:], root)
+
+
+def resolve(schema: Schema, root: Schema) -> Schema:
+    """Return *schema* with a `$ref` at its top put in place; the dialect allows local references only."""
+    reference = schema.get("$ref")
+    if not isinstance(reference, str):
+        return schema
+    target: Json = root
+    for token in parse_pointer(reference.removeprefix("#")):
+        target = cast("Mapping[str, Json]", target)[token]
+    siblings = {keyword: value for keyword, value in schema.items() if keyword != "$ref"}
+    found = resolve(cast("Schema", target), root)
+    return (
+        {"allOf": [found], **siblings}
+        if siblings and set(siblings) - {"description", "default", "title"}
+        else {
+            **found,
+            **siblings,
+        }
+    )
+
+
+def _steps(schema: Schema, name: str) -> Iterator[tuple[str, str | None]]:
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping):
+        names = list(properties) if name == "*" else [name] if name in properties else []
+        for found in names:
+            if isinstance(properties[found], Mapping):
+                yield "properties", found
+    if name == "*":
+        for keyword in ("items", "additionalProperties"):
+            if isinstance(schema.get(keyword), Mapping):
+                yield keyword, None
+
+
+def _without(schema: Schema, name: str) -> Schema:
+    out = dict(schema)
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping) and name in properties:
+        out["properties"] = {other: value for other, value in properties.items() if other != name}
+    required = cast("list[str]", schema.get("required", []))
+    if name in required:
+        out["required"] = [other for other in required if other != name]
+    return out

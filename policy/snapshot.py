@@ -1,0 +1,66 @@
+"""
+One revision of the policies, compiled: what every decision is made against.
+
+In comes a `PolicySet`; out comes an immutable snapshot that any number of threads may ask. Holds a bounded cache of
+views, never shared between callers that could be decided differently.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from threading import Lock
+
+from cachetools import LRUCache
+
+from gatewright.policy.engine import Engine, compile_engine
+from gatewright.policy.model import Caller, PolicySet
+from gatewright.policy.view import View, caller_key, open_view
+
+__all__ = ["Snapshot", "compile_snapshot"]
+
+_MOST_VIEWS = 8192
+_MOST_CLOSED = 8192
+_LONGEST_NAME = 128
+
+
+class Snapshot:
+    """A compiled policy set. `revision` names it in every decision and event."""
+
+    __slots__ = ("_closed", "_lock", "_views", "engine", "policies", "revision")
+
+    def __init__(self, policies: PolicySet, engine: Engine) -> None:
+        self.policies = policies
+        self.engine = engine
+        self.revision = policies.revision
+        self._views: LRUCache[tuple[str, bytes, int], View] = LRUCache(maxsize=_MOST_VIEWS)
+        self._closed: LRUCache[tuple[str, bytes, int], None] = LRUCache(maxsize=_MOST_CLOSED)
+        self._lock = Lock()
+
+    def view(self, caller: Caller, tool: str, today: dt.date) -> View | None:
+        """
+        Return what *caller* has of *tool* on the day *today* (UTC), or None.
+
+        Cached; names that are not open, hidden or made up alike, in a cache of their own, so that guessing does
+        not push out what is in use. A fault of a cache means asking afresh, never an answer.
+        """
+        if len(tool) > _LONGEST_NAME:
+            return None
+        key = (tool, caller_key(caller), today.toordinal())
+        with self._lock:
+            if key in self._closed:
+                return None
+            view = self._views.get(key)
+        if view is not None:
+            return view
+        view = open_view(self.policies, self.engine, caller, tool, today)
+        with self._lock:
+            if view is None:
+                self._closed[key] = None
+            else:
+                self._views[key] = view
+        return view
+
+
+def compile_snapshot(policies: PolicySet) -> Snapshot:
+    """Compile *policies*; raises `PolicyInvalid` where the model does not compile."""
+    return Snapshot(policies, compile_engine(policies))

@@ -1,0 +1,312 @@
+"""
+What is one entry of a tool file for one caller? The entry and its limits with references filled, compiled to be asked.
+
+In come a tool, an entry, the limits that apply and a caller's claims; out comes an `OpenEntry`, or None where a
+reference closes it. Decides nothing about any arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias, cast
+
+from gatewright.policy.conditions import ConditionSet
+from gatewright.policy.dialect import SchemaValidator, compile_schema
+from gatewright.policy.filling import Filling, schema_defaults
+from gatewright.policy.model import (
+    Approval,
+    ArgumentCut,
+    Budget,
+    Conditions,
+    Duties,
+    Entry,
+    Json,
+    Limit,
+    Pointer,
+    ResultCuts,
+    Schema,
+    ToolSpec,
+)
+from gatewright.policy.narrowing import narrow
+from gatewright.policy.overlay import Overlays, lay_over, overlay_at
+from gatewright.policy.pruning import adjust, prune
+from gatewright.policy.references import EARLY, Lookup, substitute
+
+__all__ = ["REASON", "ArgumentTemplate", "Conditional", "Grant", "OpenEntry", "Part", "merge_duties", "open_entry"]
+
+Grant: TypeAlias = "Callable[[str, str], Schema]"
+"""(type, action) → the schema that shows what is granted; raises Unfilled where nothing is."""
+
+REASON = "_reason"
+"""The argument that a reason duty adds; it is cut off before the base schema sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The conditions and duties of an entry or of one limit, early references filled."""
+
+    id: str
+    facts: ConditionSet
+    context: ConditionSet
+    resource: Mapping[str, ConditionSet]
+    state: Mapping[str, ConditionSet]
+    duties: Duties
+
+
+class ArgumentTemplate:
+    """
+    The argument schemas of one entry (or of one conditional limit) for one caller; validators are compiled when asked.
+
+    *shown* is the role schema. *visible* is the base schema of the visible names alone. *hidden* narrows names
+    that are not shown: pins and hidden defaults, which are judged on the filled value.
+    """
+
+    def __init__(self, base: Schema, visible: Schema, shown: Schema, overlays: Overlays, hidden: Overlays) -> None:
+        self.base = base
+        self.visible = visible
+        self.shown = shown
+        self.overlays = overlays
+        self.hidden = hidden
+
+    @property
+    def granted(self) -> tuple[tuple[Pointer, str, str], ...]:
+        """Every (pointer, type, action) that `$granted` stands at."""
+        return self.overlays.granted + self.hidden.granted
+
+    @cached_property
+    def accepts_shown(self) -> SchemaValidator:
+        """The validator of the role schema."""
+        return compile_schema(self.shown)
+
+    @cached_property
+    def accepts_visible(self) -> SchemaValidator:
+        """Stage (a): the base schema and the known names."""
+        return compile_schema(self.visible)
+
+    @cached_property
+    def accepts_filled(self) -> SchemaValidator:
+        """The base schema and every narrowing, over the filled value."""
+        return compile_schema(_narrowed(self.base, (*self.overlays.all(), *self.hidden.all())))
+
+    @cached_property
+    def accepts_base(self) -> SchemaValidator:
+        """The base schema over the filled value: pins and hidden defaults included."""
+        return compile_schema(self.base)
+
+    @cached_property
+    def authority(self) -> tuple[SchemaValidator, ...]:
+        """Stage (b), without `$granted`."""
+        return _compiled(self.overlays.authority, self.hidden.authority)
+
+    @cached_property
+    def narrowing(self) -> tuple[SchemaValidator, ...]:
+        """Stage (c), answered as invalid arguments."""
+        return _compiled(self.overlays.narrowing, self.hidden.narrowing)
+
+    @cached_property
+    def forbidding(self) -> tuple[SchemaValidator, ...]:
+        """Stage (c), answered as forbidden."""
+        return _compiled(self.overlays.forbidding, self.hidden.forbidding)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """A limit with `unless`: off only where every condition of it provably holds."""
+
+    part: Part
+    facts: ConditionSet
+    context: ConditionSet
+    resolvable: bool
+    arguments: ArgumentTemplate | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEntry:
+    """
+    One open entry for one caller.
+
+    *roles* opened it; resources and `$granted` are asked for them. *fixed* says that the filled value holds names that
+    are not shown, so it is judged beside what was sent.
+    """
+
+    id: str
+    roles: frozenset[str]
+    arguments: ArgumentTemplate
+    filling: Filling
+    fixed: bool
+    parts: tuple[Part, ...]
+    conditional: tuple[Conditional, ...]
+    duties: Duties
+    cuts: ResultCuts
+    refusal: str | None
+
+
+def open_entry(
+    spec: ToolSpec, entry: Entry, roles: frozenset[str], limits: Sequence[Limit], lookup: Lookup, grant: Grant
+) -> OpenEntry:
+    """
+    Compile *entry* and *limits* for one caller; *lookup* fills `$identity` and `$tenant`, *grant* shows `$granted`.
+
+    Raises:
+        Unfilled: an early reference has no value or nothing is granted, which closes the entry.
+    """
+    fixed_limits = [limit for limit in limits if limit.unless is None]
+    cuts = [item for source in (entry, *fixed_limits) for item in source.arguments.items()]
+    pins = {pointer: substitute(cut.value, lookup, EARLY, "const") for pointer, cut in cuts if cut.how == "pin"}
+    texts = {pointer: cut.texts for pointer, cut in reversed(cuts) if cut.texts}
+    gone = _gone(spec.schema, entry, cuts)
+    base = _with_texts(spec.schema, texts)
+    visible = base
+    for pointer in gone:
+        visible = prune(visible, pointer)
+    parts = tuple(_part(spec.name, source, lookup) for source in (entry, *fixed_limits))
+    duties = merge_duties(part.duties for part in parts)
+    build = _Builder(base, visible, gone, lookup, grant)
+    arguments = build.template(cuts, reason=duties.reason)
+    defaults = dict(schema_defaults(base, base))
+    return OpenEntry(
+        id=entry.id,
+        roles=roles,
+        arguments=arguments,
+        filling=Filling(pins, defaults),
+        fixed=bool(pins or arguments.hidden.all() or arguments.hidden.granted)
+        or any(_inside(pointer, gone) for pointer in defaults),
+        parts=parts,
+        conditional=tuple(build.conditional(spec.name, limit) for limit in limits if limit.unless is not None),
+        duties=duties,
+        cuts=_cuts(entry.result, lookup),
+        refusal=entry.refusal,
+    )
+
+
+def merge_duties(all_duties: Iterable[Duties]) -> Duties:
+    """The duties of an entry and all its limits together; the shortest timeout counts."""
+    whole = Duties()
+    for duties in all_duties:
+        timeouts = [timeout for timeout in (whole.timeout, duties.timeout) if timeout is not None]
+        whole = Duties(
+            approvals=whole.approvals + duties.approvals,
+            reason=whole.reason or duties.reason,
+            budgets=whole.budgets + duties.budgets,
+            notify=tuple(dict.fromkeys(whole.notify + duties.notify)),
+            timeout=min(timeouts) if timeouts else None,
+        )
+    return whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """What every template of one entry is built from."""
+
+    base: Schema
+    visible: Schema
+    gone: frozenset[Pointer]
+    lookup: Lookup
+    grant: Grant
+
+    def template(self, cuts: Sequence[tuple[Pointer, ArgumentCut]], *, reason: bool = False) -> ArgumentTemplate:
+        overlays = lay_over(self.visible, [cut for cut in cuts if not _inside(cut[0], self.gone)], self.lookup)
+        hidden = lay_over(self.base, [cut for cut in cuts if _inside(cut[0], self.gone)], self.lookup)
+        grants = tuple(
+            overlay_at(self.visible, pointer, self.grant(kind, action)) for pointer, kind, action in overlays.granted
+        )
+        for _, kind, action in hidden.granted:
+            self.grant(kind, action)
+        shown = _narrowed(self.visible, (*overlays.all(), *grants))
+        return ArgumentTemplate(self.base, self.visible, _with_reason(shown) if reason else shown, overlays, hidden)
+
+    def conditional(self, tool: str, limit: Limit) -> Conditional:
+        unless = limit.unless or {}
+        return Conditional(
+            part=_part(tool, limit, self.lookup),
+            facts=ConditionSet(cast("Conditions", unless.get("facts", {}))),
+            context=ConditionSet(cast("Conditions", unless.get("context", {}))),
+            resolvable=bool(unless) and not set(unless) - {"facts", "context"},
+            arguments=self.template(list(limit.arguments.items())) if limit.arguments else None,
+        )
+
+
+def _gone(base: Schema, entry: Entry, cuts: list[tuple[Pointer, ArgumentCut]]) -> frozenset[Pointer]:
+    """The pointers that are not shown: hidden, pinned, or optional at the top and not named by the entry."""
+    gone = {pointer for pointer, cut in cuts if cut.how in ("hidden", "pin")}
+    required = cast("list[str]", base.get("required", []))
+    for name in cast("Mapping[str, Json]", base.get("properties", {})):
+        if name not in required and (name,) not in entry.arguments:
+            gone.add((name,))
+    return frozenset(gone)
+
+
+def _inside(pointer: Pointer, places: frozenset[Pointer]) -> bool:
+    return any(pointer[:length] in places for length in range(1, len(pointer) + 1))
+
+
+def _narrowed(schema: Schema, overlays: Iterable[Schema]) -> Schema:
+    for overlay in overlays:
+        schema = narrow(schema, overlay)
+    return schema
+
+
+def _compiled(*schemas: Schema | None) -> tuple[SchemaValidator, ...]:
+    return tuple(compile_schema(schema) for schema in schemas if schema is not None)
+
+
+def _with_texts(schema: Schema, texts: Mapping[Pointer, Mapping[str, Json]]) -> Schema:
+    for pointer, text in texts.items():
+        schema = adjust(schema, pointer, lambda place, text=text: {**place, **text}, schema)  # type: ignore[misc]
+    return schema
+
+
+def _with_reason(schema: Schema) -> Schema:
+    properties = {
+        **cast("Mapping[str, Json]", schema.get("properties", {})),
+        REASON: {"type": "string", "minLength": 1},
+    }
+    return {**schema, "properties": properties, "required": [*cast("list[str]", schema.get("required", [])), REASON]}
+
+
+def _part(tool: str, source: Entry | Limit, lookup: Lookup) -> Part:
+    return Part(
+        id=source.id,
+        facts=_conditions(source.facts, lookup),
+        context=_conditions(source.context, lookup),
+        resource={name: _conditions(conditions, lookup) for name, conditions in source.resource.items()},
+        state={name: _conditions(conditions, lookup) for name, conditions in source.state.items()},
+        duties=_duties(tool, source, lookup),
+    )
+
+
+def _conditions(conditions: Conditions, lookup: Lookup) -> ConditionSet:
+    return ConditionSet(_filled(conditions, lookup))
+
+
+def _filled(conditions: Conditions, lookup: Lookup) -> Conditions:
+    return cast("Conditions", substitute(cast("Json", conditions), lookup, EARLY))
+
+
+def _duties(tool: str, source: Entry | Limit, lookup: Lookup) -> Duties:
+    duties = source.duties
+    if not (duties.approvals or duties.budgets):
+        return duties
+    approvals = tuple(_approval(approval, lookup) for approval in duties.approvals)
+    budgets = tuple(_budget(budget, f"{tool}:{source.id}:{index}") for index, budget in enumerate(duties.budgets))
+    return replace(duties, approvals=approvals, budgets=budgets)
+
+
+def _approval(approval: Approval, lookup: Lookup) -> Approval:
+    return replace(approval, where=_filled(approval.where, lookup))
+
+
+def _budget(budget: Budget, name: str) -> Budget:
+    return budget if budget.id else replace(budget, id=name)
+
+
+def _cuts(cuts: ResultCuts, lookup: Lookup) -> ResultCuts:
+    if not (cuts.only_if or cuts.keep):
+        return cuts
+    return replace(
+        cuts,
+        only_if=_filled(cuts.only_if, lookup),
+        keep={pointer: _filled(conditions, lookup) for pointer, conditions in cuts.keep.items()},
+    )

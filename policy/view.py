@@ -1,0 +1,156 @@
+"""
+What has one caller of one tool? The open entries, the role schema and a digest of it all.
+
+In come a snapshot's policies, a caller and a tool's name; out comes a `View`, or None where nothing is open. The same
+steps run for a hidden and a made-up name.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from typing import cast
+
+import rfc8785
+
+from gatewright.policy.engine import Engine, Standing
+from gatewright.policy.model import Caller, JsonObject, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
+from gatewright.policy.narrowing import any_of, narrow
+from gatewright.policy.references import Unfilled, early_lookup
+from gatewright.policy.template import Grant, OpenEntry, open_entry
+
+__all__ = ["View", "caller_key", "open_view"]
+
+_MOST_SHOWN = 256
+_CLOSED = ToolPolicy("")
+
+
+class View:
+    """
+    What one caller has of one tool under one revision. Immutable; compiled schemas are made when first asked.
+
+    *entries* stand in the order of the tool file. *rows* are the ids of the Casbin rows that settled the call.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        standing: Standing,
+        spec: ToolSpec,
+        entries: tuple[OpenEntry, ...],
+        policies: PolicySet,
+        engine: Engine,
+        refusal: str | None,
+        rows: tuple[str, ...],
+    ) -> None:
+        self.caller = caller
+        self.standing = standing
+        self.spec = spec
+        self.entries = entries
+        self.engine = engine
+        self.revision = policies.revision
+        self.settings = policies.tenants[caller.tenant].settings
+        self.refusal = refusal
+        self.rows = rows
+        self.lookup = early_lookup(caller, self.settings)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """
+        The role schema: exactly what an entry accepts, for any of the open entries.
+
+        A limit with `unless` counts as on here: what is shown is accepted whether or not it is off.
+        """
+        return any_of([_shown(entry) for entry in self.entries])
+
+    @cached_property
+    def schema_digest(self) -> str:
+        """SHA-256 over the role schema in RFC 8785 form, in hex."""
+        return _digest(self.schema)
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of all that this caller has of the tool; cursors, approvals and lists bind to it."""
+        parts = [
+            [entry.id, sorted(entry.roles), repr(entry.cuts), repr(entry.duties), _digest(entry.arguments.shown)]
+            for entry in self.entries
+        ]
+        return _digest([self.spec.name, self.spec.digest, self.schema_digest, parts])
+
+
+def open_view(policies: PolicySet, engine: Engine, caller: Caller, tool: str, today: dt.date) -> View | None:
+    """
+    Return what *caller* has of *tool* on the day *today* (UTC), or None where no entry is open.
+
+    Stages are not asked here; they belong to the call.
+    """
+    standing = engine.standing(caller, today)
+    spec = policies.catalog.get(tool)
+    policy = policies.tools.get(tool, _CLOSED)
+    tenant = policies.tenants.get(caller.tenant)
+    decision = engine.decide(standing, tool, "call")
+    if not decision.allowed or standing.excluded or spec is None or tenant is None:
+        return None
+    limits = (*policy.limits, *tenant.limits.get(tool, ()))
+    entries = []
+    for entry in policy.allow or ():
+        roles = engine.opening_roles(standing, entry.roles, tool)
+        if not roles:
+            continue
+        try:
+            applying = [limit for limit in limits if _applies(limit, entry.id, standing, caller)]
+            lookup = early_lookup(caller, tenant.settings)
+            entries.append(open_entry(spec, entry, roles, applying, lookup, _granting(engine, standing, roles)))
+        except Unfilled:
+            continue
+    if not entries:
+        return None
+    return View(caller, standing, spec, tuple(entries), policies, engine, policy.refusal, decision.rows)
+
+
+def caller_key(caller: Caller) -> bytes:
+    """Everything of *caller* that can change a decision, as bytes; typed, so that 1, 1.0 and True differ."""
+    if caller.key:
+        return caller.key
+    actor = None if caller.actor is None else [caller.actor.id, sorted(caller.actor.roles)]
+    return repr(
+        [caller.issuer, caller.subject, caller.tenant, sorted(caller.roles), actor, sorted(caller.claims.items())]
+    ).encode("utf-8", "surrogatepass")
+
+
+def _applies(limit: Limit, entry: str, standing: Standing, caller: Caller) -> bool:
+    if limit.tenant is not None and limit.tenant != caller.tenant:
+        return False
+    if limit.entries is not None and entry not in limit.entries:
+        return False
+    if limit.roles is not None and not limit.roles & standing.roles:
+        return False
+    return limit.actors is None or bool(limit.actors & standing.actor_roles)
+
+
+def _granting(engine: Engine, standing: Standing, roles: frozenset[str]) -> Grant:
+    """Show what is granted: an enum of literal ids where no grant is by pattern, else any string."""
+
+    def grant(kind: str, action: str) -> Schema:
+        granted = engine.granted(standing, roles, kind, action)
+        if not (granted.open or granted.ids):
+            raise Unfilled("$granted")
+        if granted.open or len(granted.ids) > _MOST_SHOWN:
+            return {"type": "string"}
+        return {"type": "string", "enum": sorted(granted.ids)}
+
+    return grant
+
+
+def _shown(entry: OpenEntry) -> Schema:
+    shown = entry.arguments.shown
+    for conditional in entry.conditional:
+        if conditional.arguments is not None:
+            shown = narrow(shown, conditional.arguments.shown)
+    return shown
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(rfc8785.dumps(cast("Mapping[str, JsonObject]", value))).hexdigest()  # type: ignore[arg-type]
