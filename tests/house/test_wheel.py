@@ -63,7 +63,9 @@ def test_the_wheel_imports_from_anywhere(fresh_python: Path, tmp_path: Path) -> 
 
 def test_the_command_is_installed(fresh_python: Path, tmp_path: Path) -> None:
     """`gatewright --help` answers."""
-    answer = subprocess.run([fresh_python.parent / "gatewright", "--help"], cwd=tmp_path, capture_output=True, check=True)
+    answer = subprocess.run(
+        [fresh_python.parent / "gatewright", "--help"], cwd=tmp_path, capture_output=True, check=True
+    )
     assert b"gatewright" in answer.stdout.lower()
 
 
@@ -73,8 +75,6 @@ def test_the_installed_wheel_is_completely_typed(fresh_python: Path, tmp_path: P
     command = [pyright, "--pythonpath", fresh_python, "--verifytypes", "gatewright", "--ignoreexternal", "--outputjson"]
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     report = json.loads(answer.stdout)["typeCompleteness"]
-    unknown = [
-        symbol["name"] for symbol in report["symbols"] if symbol["isExported"] and not symbol["isTypeKnown"]
-    ]
+    unknown = [symbol["name"] for symbol in report["symbols"] if symbol["isExported"] and not symbol["isTypeKnown"]]
     assert unknown == []
     assert report["completenessScore"] == 1
