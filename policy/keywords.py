@@ -1,0 +1,141 @@
+"""
+Which words may a schema use? The closed table of keywords and formats, and the refusal of everything else.
+
+Data only. A keyword stands here with the JSON type it speaks of; a test holds its edge values for three validators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from gatewright.policy.errors import GatewrightError
+
+__all__ = [
+    "ANNOTATIONS",
+    "DATA",
+    "FORMATS",
+    "IMPLIED",
+    "IN_PLACE",
+    "KEYWORDS",
+    "LISTS",
+    "MAPS",
+    "SINGLES",
+    "TYPES",
+    "SchemaInvalid",
+]
+
+TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
+
+ANNOTATIONS: Final = frozenset(
+    {"$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
+)
+"""They assert nothing."""
+
+IMPLIED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
+    **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "string"),
+    **dict.fromkeys(
+        (
+            "items",
+            "prefixItems",
+            "unevaluatedItems",
+            "contains",
+            "minContains",
+            "maxContains",
+            "minItems",
+            "maxItems",
+            "uniqueItems",
+        ),
+        "array",
+    ),
+    **dict.fromkeys(
+        (
+            "properties",
+            "patternProperties",
+            "additionalProperties",
+            "unevaluatedProperties",
+            "propertyNames",
+            "required",
+            "minProperties",
+            "maxProperties",
+            "dependentRequired",
+            "dependentSchemas",
+        ),
+        "object",
+    ),
+}
+"""Keyword → the only JSON type it speaks of; in an overlay it implies that type."""
+
+SINGLES: Final = frozenset(
+    {
+        "items",
+        "unevaluatedItems",
+        "contains",
+        "additionalProperties",
+        "unevaluatedProperties",
+        "propertyNames",
+        "not",
+        "if",
+        "then",
+        "else",
+    }
+)
+"""Keywords that hold one schema."""
+
+LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+"""Keywords that hold a list of schemas."""
+
+MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
+"""Keywords that hold schemas by name."""
+
+IN_PLACE: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "$ref"})
+"""Keywords whose schemas speak of the same value, not of a part of it."""
+
+DATA: Final = frozenset({"const", "default", "enum", "examples"})
+"""Keywords whose value is data: nothing in it is a schema."""
+
+KEYWORDS: Final = (
+    frozenset({"type", "enum", "const"}) | ANNOTATIONS | IMPLIED.keys() | SINGLES | LISTS | MAPS | IN_PLACE
+)
+
+FORMATS: Final = frozenset(
+    {
+        "date",
+        "date-time",
+        "duration",
+        "email",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "json-pointer",
+        "time",
+        "uri",
+        "uri-reference",
+        "uuid",
+    }
+)
+"""Formats that are asserted. Any other is refused: a format that nobody checks would only look like a check."""
+
+
+class SchemaInvalid(GatewrightError):
+    """
+    A schema is outside the dialect.
+
+    Attributes:
+        reason: a stable code. pointer: the JSON pointer of the place in the schema as it was given.
+        where: whose schema it is. hint: how to mend it.
+    """
+
+    code = "schema_invalid"
+
+    def __init__(self, reason: str, pointer: str = "", *, where: str = "", hint: str = "") -> None:
+        self.reason = reason
+        self.pointer = pointer
+        self.where = where
+        self.hint = hint
+        super().__init__(reason, pointer)
+
+    def __str__(self) -> str:
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{self.where or 'schema'}#{self.pointer}: {self.reason}{hint}"

@@ -1,0 +1,131 @@
+"""
+What do two schemas accept together of types, options, numbers and strings? The keywords that hold no schema.
+
+In come two keyword maps; the conjunction is written into a third, and what has no flat form is left over. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+from gatewright.policy.evidence import kind_of
+from gatewright.policy.model import Json, Schema
+
+__all__ = ["kinds_of", "meet_kinds", "meet_options", "meet_scalars", "options_of"]
+
+_LARGEST_EXACT: Final = 2**53
+_HIGHER: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+_LOWER: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+_SAME_OR_BOTH: Final = ("pattern", "format")
+_NOTHING: Final = object()
+
+
+def meet_scalars(first: Schema, second: Schema, out: dict[str, Json]) -> dict[str, Json]:
+    """Write into *out* what both ask of numbers, lengths and strings; return the keywords of *second* left over."""
+    for keywords, choose in ((_HIGHER, max), (_LOWER, min)):
+        for keyword in keywords:
+            limits = [cast("float", schema[keyword]) for schema in (first, second) if keyword in schema]
+            if limits:
+                out[keyword] = choose(limits)
+    _tighten(out, "minimum", "exclusiveMinimum", max)
+    _tighten(out, "maximum", "exclusiveMaximum", min)
+    if first.get("uniqueItems") or second.get("uniqueItems"):
+        out["uniqueItems"] = True
+    left: dict[str, Json] = {}
+    for keyword in _SAME_OR_BOTH:
+        _carry(first, second, keyword, out, left)
+    _carry(first, second, "multipleOf", out, left)
+    if "multipleOf" in left and (step := _common_step(out["multipleOf"], left["multipleOf"])) is not None:
+        out["multipleOf"] = step
+        del left["multipleOf"]
+    return left
+
+
+def kinds_of(schema: Schema) -> tuple[str, ...] | None:
+    """Return the types that *schema* names, or None where it names none."""
+    kinds = schema.get("type")
+    if kinds is None:
+        return None
+    return (kinds,) if isinstance(kinds, str) else tuple(cast("Sequence[str]", kinds))
+
+
+def meet_kinds(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return the types that both name; an integer is a number."""
+    if first is None or second is None:
+        return second if first is None else first
+    both = [kind for kind in first if kind in second or (kind == "integer" and "number" in second)]
+    if "number" in first and "integer" in second and "integer" not in both and "number" not in both:
+        both.append("integer")
+    return tuple(both)
+
+
+def options_of(schema: Schema) -> tuple[Json, ...] | None:
+    """Return the members of `const` or `enum`, or None where *schema* has neither."""
+    const = (schema["const"],) if "const" in schema else None
+    enum = tuple(cast("Sequence[Json]", schema["enum"])) if "enum" in schema else None
+    return meet_options(const, enum)
+
+
+def meet_options(first: tuple[Json, ...] | None, second: tuple[Json, ...] | None) -> tuple[Json, ...] | None:
+    """Return the members that both hold, in the order of *first*; of 1 and 1.0 the integer stays."""
+    if first is None or second is None:
+        return second if first is None else first
+    index = {key: member for member in second if (key := _key(member)) is not None}
+    nested = [member for member in second if _key(member) is None]
+    both: list[Json] = []
+    for member in first:
+        key = _key(member)
+        rivals = nested if key is None else [index[key]] if key in index else []
+        found = [agreed for rival in rivals if (agreed := _agree(member, rival)) is not _NOTHING]
+        both.extend(cast("list[Json]", found[:1]))
+    return tuple(both)
+
+
+def _key(member: Json) -> tuple[str, Json] | None:
+    kind = kind_of(member)
+    if kind in ("array", "object"):
+        return None
+    return ("number" if kind == "integer" else kind, member)
+
+
+def _agree(first: object, second: object) -> object:
+    """Return the member that exactly the values equal to both are equal to, or nothing."""
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first if first is second else _NOTHING
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        if first.keys() != second.keys():
+            return _NOTHING
+        pairs = {name: _agree(first[name], second[name]) for name in first}
+        return _NOTHING if any(item is _NOTHING for item in pairs.values()) else pairs
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        items = [_agree(*pair) for pair in zip(first, second, strict=False)]
+        return _NOTHING if len(first) != len(second) or any(item is _NOTHING for item in items) else items
+    if first != second:
+        return _NOTHING
+    return second if isinstance(first, float) else first
+
+
+def _carry(first: Schema, second: Schema, keyword: str, out: dict[str, Json], left: dict[str, Json]) -> None:
+    if keyword in first:
+        out[keyword] = first[keyword]
+        if keyword in second and second[keyword] != first[keyword]:
+            left[keyword] = second[keyword]
+    elif keyword in second:
+        out[keyword] = second[keyword]
+
+
+def _tighten(out: dict[str, Json], inclusive: str, exclusive: str, choose: object) -> None:
+    """Drop the looser of an inclusive and an exclusive bound."""
+    if inclusive in out and exclusive in out:
+        bounds = cast("float", out[inclusive]), cast("float", out[exclusive])
+        looser_inclusive = bounds[1] >= bounds[0] if choose is max else bounds[1] <= bounds[0]
+        del out[inclusive if looser_inclusive else exclusive]
+
+
+def _common_step(first: Json, second: Json) -> int | None:
+    if isinstance(first, int) and isinstance(second, int):
+        step = math.lcm(first, second)
+        return step if step <= _LARGEST_EXACT else None
+    return None
