@@ -54,8 +54,14 @@ class Walk:
         def after_the_decision(call: Any) -> None:
             self.waiting()
 
-        guard = open_app(home / "logs.db", self.policies, clock=self.clock, journal=f"sqlite:///{home / 'events.db'}",
-                         ledger=f"sqlite:///{home / 'ledger.db'}", after_authorize=[after_the_decision])
+        guard = open_app(
+            home / "logs.db",
+            self.policies,
+            clock=self.clock,
+            journal=f"sqlite:///{home / 'events.db'}",
+            ledger=f"sqlite:///{home / 'ledger.db'}",
+            after_authorize=[after_the_decision],
+        )
         guard.accept_catalog()
         return guard
 
@@ -115,8 +121,16 @@ def calls(walk: Walk) -> None:
     console.rule("4. Calls")
     at = next((line.at for line in real_lines(None)), None)
     if at is not None:
-        show("real lines of the package manager", walk.call("analyst", service="package-manager", start=at,
-             end=f"{at[:11]}23:59:59Z" if at[11:13] == "23" else f"{at[:11]}{int(at[11:13]) + 1:02}{at[13:]}", limit=2))
+        show(
+            "real lines of the package manager",
+            walk.call(
+                "analyst",
+                service="package-manager",
+                start=at,
+                end=f"{at[:11]}23:59:59Z" if at[11:13] == "23" else f"{at[:11]}{int(at[11:13]) + 1:02}{at[13:]}",
+                limit=2,
+            ),
+        )
     show("succeeds, cut to the role", walk.call("viewer", service="inventory", **HOUR))
     empty = {**HOUR, "start": "2020-01-01T00:00:00Z", "end": "2020-01-01T01:00:00Z"}
     show("honestly empty: ok, with no items", walk.call("viewer", service="inventory", **empty))
@@ -177,7 +191,11 @@ def show(what: str, result: Any) -> None:
 
 
 def _essence(schema: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in schema.items() if key in ("properties", "anyOf", "required", "additionalProperties")}
+    return {
+        key: value
+        for key, value in schema.items()
+        if key in ("properties", "anyOf", "required", "additionalProperties")
+    }
 
 
 if __name__ == "__main__":
