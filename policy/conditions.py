@@ -17,32 +17,12 @@ import rfc8785
 from cachetools import LRUCache
 
 from gatewright.policy.dialect import SchemaValidator, compile_schema
+from gatewright.policy.keywords import IMPLIED
 from gatewright.policy.model import Conditions, Json, JsonObject, Schema
 from gatewright.policy.references import Lookup, Unfilled, has_references, substitute
 
 __all__ = ["ConditionSet", "Unmet", "typed"]
 
-_IMPLIED = {
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
-    **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "string"),
-    **dict.fromkeys(
-        ("items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"),
-        "array",
-    ),
-    **dict.fromkeys(
-        (
-            "properties",
-            "required",
-            "patternProperties",
-            "additionalProperties",
-            "propertyNames",
-            "minProperties",
-            "maxProperties",
-            "dependentRequired",
-        ),
-        "object",
-    ),
-}
 _SUBSCHEMAS = ("items", "contains", "additionalProperties", "propertyNames")
 _LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
 _MOST_SUBSTITUTED = 64
@@ -115,26 +95,25 @@ class ConditionSet:
         return found
 
 
-def typed(schema: Json, *, present: bool = True) -> Json:
-    """Return *schema* with the types its keywords imply written out and, where *present*, its `properties` required."""
+def typed(schema: Json) -> Json:
+    """Return *schema* with the types its keywords imply written out, and its `properties` required."""
     if not isinstance(schema, Mapping):
         return schema
     out: dict[str, Json] = dict(schema)
     kinds = _kinds(schema)
     for keyword in _SUBSCHEMAS:
         if keyword in out:
-            out[keyword] = typed(out[keyword], present=present)
+            out[keyword] = typed(out[keyword])
     for keyword in _LISTS:
         if keyword in out:
-            out[keyword] = [typed(item, present=present) for item in cast("list[Json]", out[keyword])]
+            out[keyword] = [typed(item) for item in cast("list[Json]", out[keyword])]
     properties = out.get("properties")
     if isinstance(properties, Mapping):
-        out["properties"] = {name: typed(item, present=present) for name, item in properties.items()}
-    if isinstance(properties, Mapping) and present:
+        out["properties"] = {name: typed(item) for name, item in properties.items()}
         out["required"] = sorted({*cast("Iterable[str]", out.get("required", ())), *properties})
     if "not" in out:
         kinds.append(_domain(out["not"]))
-        out["not"] = typed(out["not"], present=present)
+        out["not"] = typed(out["not"])
     if len(kinds) == 1 and set(cast("Schema", kinds[0])) == {"type"} and "type" not in out:
         out.update(cast("Schema", kinds[0]))
     elif kinds:
@@ -163,7 +142,7 @@ def _domain(schema: Json) -> Json:
 
 def _kinds(schema: Schema) -> list[Json]:
     """Schemas of the types a value must have for *schema* to speak about it: all that its keywords imply."""
-    implied = sorted({_IMPLIED[keyword] for keyword in schema if keyword in _IMPLIED})
+    implied = sorted({IMPLIED[keyword] for keyword in schema if keyword in IMPLIED})
     if implied:
         return [{"type": kind} for kind in implied]
     values = [schema["const"]] if "const" in schema else list(cast("list[Json]", schema.get("enum", [])))

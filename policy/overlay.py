@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from gatewright.policy.conditions import typed
 from gatewright.policy.dialect import compile_schema
 from gatewright.policy.model import ArgumentCut, Json, Pointer, Schema
-from gatewright.policy.narrowing import narrow
+from gatewright.policy.narrowing import imply_types, narrow
 from gatewright.policy.pruning import children
 from gatewright.policy.references import EARLY, Lookup, has_references, substitute
 
@@ -119,7 +118,7 @@ class _Node:
 def _add(overlay: _Node, base: Schema, pointer: Pointer, schema: Schema) -> None:
     if schema:
         for node in overlay.at(base, pointer):
-            node.own.append(cast("Schema", typed(schema, present=False)))
+            node.own.append(imply_types(schema))
 
 
 def _element_keywords(base: Schema, parent: Pointer) -> list[str]:
@@ -169,7 +168,7 @@ def _default_passes(base: Schema, pointer: Pointer, parts: list[Schema], granted
     if not values or granted:
         return False
     return all(
-        compile_schema(cast("Schema", typed(part, present=False))).accepts(value, integral_floats=True)
+        compile_schema(imply_types(part)).accepts(value, integral_floats=True)
         for value in values
         for part in parts
     )

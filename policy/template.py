@@ -153,7 +153,8 @@ def open_entry(
         Unfilled: an early reference has no value or nothing is granted, which closes the entry.
     """
     fixed_limits = [limit for limit in limits if limit.unless is None]
-    cuts = [item for source in (entry, *fixed_limits) for item in source.arguments.items()]
+    sources: list[Entry | Limit] = [entry, *fixed_limits]
+    cuts = [item for source in sources for item in source.arguments.items()]
     pins = {pointer: substitute(cut.value, lookup, EARLY, "const") for pointer, cut in cuts if cut.how == "pin"}
     texts = {pointer: cut.texts for pointer, cut in reversed(cuts) if cut.texts}
     gone = _gone(spec.schema, entry, cuts)
@@ -161,7 +162,7 @@ def open_entry(
     visible = base
     for pointer in gone:
         visible = prune(visible, pointer)
-    parts = tuple(_part(spec.name, source, lookup) for source in (entry, *fixed_limits))
+    parts = tuple(_part(spec.name, source, lookup) for source in sources)
     duties = merge_duties(part.duties for part in parts)
     build = _Builder(base, visible, gone, lookup, grant)
     arguments = build.template(cuts, reason=duties.reason)
