@@ -44,14 +44,14 @@ def adjust(schema: Schema, pointer: Pointer, change: Callable[[Schema], Schema],
 
 
 def children(schema: Schema, pointer: Pointer, root: Schema) -> Iterator[Schema]:
-    """Yield every subschema of *schema* that *pointer* leads to, references resolved."""
+    """Yield every subschema of *schema* that *pointer* leads to, references resolved, the branches of unions too."""
     schema = resolve(schema, root)
-    if not pointer:
-        yield schema
-        return
     for keyword in _BRANCHES:
         for branch in cast("list[Schema]", schema.get(keyword, [])):
             yield from children(branch, pointer, root)
+    if not pointer:
+        yield schema
+        return
     for holder, key in _steps(schema, pointer[0]):
         child = schema[holder] if key is None else cast("Mapping[str, Json]", schema[holder])[key]
         yield from children(cast("Schema", child), pointer[1:], root)
