@@ -7,6 +7,7 @@ Data only. A keyword stands here with the JSON type it speaks of; a test holds i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from gatewright.policy.errors import GatewrightError
@@ -15,6 +16,7 @@ __all__ = [
     "ANNOTATIONS",
     "DATA",
     "FORMATS",
+    "HINTS",
     "IMPLIED",
     "IN_PLACE",
     "KEYWORDS",
@@ -22,6 +24,7 @@ __all__ = [
     "MAPS",
     "SINGLES",
     "TYPES",
+    "Note",
     "SchemaInvalid",
 ]
 
@@ -116,6 +119,35 @@ FORMATS: Final = frozenset(
     }
 )
 """Formats that are asserted. Any other is refused: a format that nobody checks would only look like a check."""
+
+
+HINTS: Final[Mapping[str, str]] = {
+    "$dynamicRef": "dynamic references can't be bounded; write $ref",
+    "$dynamicAnchor": "dynamic references can't be bounded; name it under $defs",
+    "$recursiveRef": "dynamic references can't be bounded; write $ref",
+    "$recursiveAnchor": "dynamic references can't be bounded; name it under $defs",
+    "$anchor": "name it under $defs and write #/$defs/Name",
+    "$id": "only the root may have an $id",
+    "$schema": "only the root may name its draft",
+    "$vocabulary": "the dialect is closed",
+    "contentEncoding": "nothing would check it",
+    "contentMediaType": "nothing would check it",
+    "contentSchema": "nothing would check it",
+    "nullable": 'write type: ["string", "null"]',
+}
+"""What to write instead of keywords that exist elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """
+    Something that normalising changed at *pointer*.
+
+    *code* is `closed`, `typed`, `migrated` or `dropped`.
+    """
+
+    code: str
+    pointer: str
 
 
 class SchemaInvalid(GatewrightError):

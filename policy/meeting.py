@@ -74,11 +74,12 @@ class Meeting:
                 if _is_only(one, keyword) and _width(one) * _width(other) <= _MOST_BRANCHES:
                     notes = {**_annotations(first), **_annotations(second)}
                     plain = {name: value for name, value in other.items() if name not in ANNOTATIONS}
-                    pairs = [
-                        (plain, branch) if swapped else (branch, plain)
-                        for branch in cast("Sequence[Json]", one[keyword])
+                    branches = cast("Sequence[Json]", one[keyword])
+                    met = [
+                        self.meet(plain, branch, inlined) if swapped else self.meet(branch, plain, inlined)
+                        for branch in branches
                     ]
-                    return self._union(keyword, [self.meet(*pair, inlined) for pair in pairs], notes)
+                    return self._union(keyword, met, notes)
         return None
 
     def _union(self, keyword: str, branches: list[Json], notes: dict[str, Json]) -> Json:
