@@ -39,7 +39,7 @@ def drop_lines(service: str) -> None:
 
 def open_guard(issuer: FakeIssuer) -> Guard:
     """Return a guard with one readable and one hidden tool."""
-    guard = Guard({**POLICIES, **issuer.files(tenants=["acme"])}, journal="memory", ledger="sqlite://")
+    guard = Guard({**POLICIES, "identity.yaml": json.dumps({"issuers": [issuer.profile(["acme"])]})})
     words = {"use_when": "you need it", "not_for": "anything else"}
     guard.tool("lines.read", kind="read", **words)(read_lines)
     guard.tool("lines.drop", kind="write", **words)(drop_lines)
