@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final
 
 from gatewright.policy.definitions import Definitions, pointed_at, subschemas
-from gatewright.policy.keywords import IN_PLACE, LISTS, SINGLES, SchemaInvalid
+from gatewright.policy.keywords import IN_PLACE, SchemaInvalid
 from gatewright.policy.model import Json, Pointer, Schema
 
 __all__ = ["check_expansion"]
@@ -82,10 +82,8 @@ def _check_circles(definitions: Definitions, places: Mapping[str, Pointer]) -> N
                 open_ends.append(name)
         del leads[done]
     if leads:
-        name = min(leads)
-        raise SchemaInvalid(
-            "self_reference", f"/$defs/{name}", hint="it refers to itself without a step into the value"
-        )
+        place = format_pointer(places[min(leads)])
+        raise SchemaInvalid("self_reference", place, hint="it refers to itself without a step into the value")
 
 
 def _in_place(schema: Json) -> Iterator[str]:
@@ -94,11 +92,5 @@ def _in_place(schema: Json) -> Iterator[str]:
         return
     if "$ref" in schema:
         yield pointed_at(schema["$ref"])
-    for keyword, value in schema.items():
-        if keyword not in IN_PLACE or keyword == "$ref":
-            continue
-        children = (
-            [value] if keyword in SINGLES else value if keyword in LISTS else cast("Mapping[str, Json]", value).values()
-        )
-        for child in cast("list[Json]", children):
-            yield from _in_place(child)
+    for child in subschemas({keyword: value for keyword, value in schema.items() if keyword in IN_PLACE}):
+        yield from _in_place(child)
