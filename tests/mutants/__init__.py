@@ -1,0 +1,1 @@
+"""Hand-made faults of the judge, each of which the comparison with the reference must notice."""
