@@ -16,7 +16,7 @@ from gatewright.policy.evidence import Place, SchemaError
 from gatewright.policy.model import Json, Schema
 from gatewright.policy.phrases import Locale, phrase
 from gatewright.policy.pointers import format_pointer
-from gatewright.policy.wanted import SAYABLE, asked_at, declared_names
+from gatewright.policy.wanted import SAYABLE, asked_at, declared_names, own_word
 
 __all__ = [
     "REASONS",
@@ -118,7 +118,11 @@ class Complaint:
 
 
 def schema_complaints(errors: Iterable[SchemaError], schema: Schema) -> tuple[Complaint, ...]:
-    """Return what to say of *errors*, in terms of *schema*, which is what the caller is shown; without repeats."""
+    """
+    Return what to say of *errors*, without repeats, in terms of *schema*: what the caller is shown.
+
+    The errors may come from a wider schema; what that one asks for is never told, only what *schema* does.
+    """
     return tuple(dict.fromkeys(_complaint(error, schema) for error in errors))
 
 
@@ -143,12 +147,14 @@ def _complaint(error: SchemaError, schema: Schema) -> Complaint:
         return _unknown(error, schema)
     place = (*error.path, str(error.expected)) if reason == "missing" else error.path
     wanted = asked_at(schema, place)
-    if error.keyword in SAYABLE:
-        wanted[error.keyword] = error.expected
+    expected = wanted.get("type") if reason == "missing" else None
+    own = own_word(schema, place, error.keyword, error.expected) if error.keyword in SAYABLE else None
+    if own is not None:
+        wanted.update([own])
+        expected = own[1]
     params: list[tuple[str, Json]] = [("wanted", tuple(sorted(wanted.items())))]
     if error.shape is not None and reason != "missing":
         params += [("got", error.shape.kind), ("size", error.shape.size), ("integral", error.shape.integral)]
-    expected = error.expected if error.keyword in SAYABLE else None
     return Complaint("schema", _pointer(place, schema), reason, expected, tuple(params))
 
 

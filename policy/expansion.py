@@ -14,6 +14,7 @@ from typing import Final
 from gatewright.policy.definitions import Definitions, pointed_at, subschemas
 from gatewright.policy.keywords import IN_PLACE, SchemaInvalid
 from gatewright.policy.model import Json, Pointer, Schema
+from gatewright.policy.pointers import format_pointer
 
 __all__ = ["check_expansion"]
 

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from gatewright.policy.model import Json
 
-__all__ = ["Locale", "phrase"]
+__all__ = ["LEADS", "Locale", "phrase"]
 
 Locale: TypeAlias = Literal["en", "zh"]
 
@@ -21,7 +21,7 @@ Wanted: TypeAlias = "Mapping[str, Json]"
 _MOST_OPTIONS: Final = 20
 _LONGEST_EXAMPLE: Final = 100
 
-_LEADS: Final[Mapping[str, tuple[str, str]]] = {
+LEADS: Final[Mapping[str, tuple[str, str]]] = {
     "missing": ("This argument is required", "缺少必填参数"),
     "unknown_argument": ("There is no such argument", "没有这个参数"),
     "wrong_type": ("The value has the wrong type", "值的类型不对"),
@@ -121,7 +121,7 @@ _RANGES: Final[Mapping[str, tuple[str, str]]] = {
 def phrase(layer: str, reason: str, expected: Json, params: Wanted, locale: Locale) -> str:
     """Return the sentence for *reason*; an unknown reason is a developer's own and gets a constant sentence."""
     zh = locale == "zh"
-    lead = _LEADS.get(reason, _OTHER)[zh]
+    lead = LEADS.get(reason, _OTHER)[zh]
     parts = [lead]
     if layer == "business" and isinstance(expected, str):
         parts.append(_join("expected ", "要求：", expected, zh))

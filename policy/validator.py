@@ -31,7 +31,7 @@ class SchemaValidator:
     A compiled schema; immutable and free to share.
 
     Integers are strict: a boolean is no integer, and neither is a float with an integral value, nor is such a float
-    equal to an integer in `enum` or `const`. A value that is not JSON satisfies no schema. The depth of values is
+    equal to an integer in `enum` or `const`. What is not JSON satisfies nothing that reads it. The depth of values is
     capped before they come here: a recursive schema over a value nested without bound would exhaust the stack.
     """
 

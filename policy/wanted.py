@@ -7,14 +7,14 @@ In come a schema and a place; out come its keywords there, through references an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, cast
 
 from gatewright.policy.evidence import Place, freeze
 from gatewright.policy.model import Json, Schema
 from gatewright.policy.pruning import resolve
 
-__all__ = ["SAYABLE", "asked_at", "declared_names", "places"]
+__all__ = ["SAYABLE", "asked_at", "declared_names", "own_word", "places"]
 
 SAYABLE: Final = (
     "type",
@@ -35,16 +35,19 @@ SAYABLE: Final = (
     "maxProperties",
 )
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
+_CONDITIONAL: Final = ("then", "else")
+_OPTIONS: Final = ("enum", "const")
 _LONGEST_EXAMPLE: Final = 100
 _DEEPEST: Final = 16
 
 
 def asked_at(schema: Schema, place: Place) -> dict[str, Json]:
     """Return the sayable keywords of *schema* at *place*, in hashable JSON; an example where the schema has one."""
-    asked: dict[str, Json] = {}
-    for node in places(schema, place, schema):
+    nodes = list(places(schema, place, schema))
+    asked: dict[str, Json] = dict(_options(nodes))
+    for node in nodes:
         for keyword in SAYABLE:
-            if keyword in node:
+            if keyword in node and keyword not in _OPTIONS:
                 asked.setdefault(keyword, freeze(node[keyword]))
         examples = node.get("examples")
         if isinstance(examples, list | tuple) and examples:
@@ -52,6 +55,24 @@ def asked_at(schema: Schema, place: Place) -> dict[str, Json]:
             if len(text) <= _LONGEST_EXAMPLE:
                 asked.setdefault("example", text)
     return asked
+
+
+def own_word(schema: Schema, place: Place, keyword: str, expected: Json) -> tuple[str, Json] | None:
+    """
+    Return the keyword and value by which *schema* itself says, at *place*, what a failing *keyword* *expected*.
+
+    An error of a wider schema, or of one alternative, is so told in what this schema shows and in nothing else; None
+    where it shows nothing of the kind.
+    """
+    nodes = list(places(schema, place, schema))
+    if keyword in _OPTIONS:
+        return next(iter(_options(nodes)), None)
+    values = [freeze(node[keyword]) for node in nodes if keyword in node]
+    if keyword == "type":
+        return (keyword, expected)
+    if not values:
+        return None
+    return keyword, expected if expected in values else values[0]
 
 
 def declared_names(schema: Schema, place: Place) -> tuple[str, ...]:
@@ -75,9 +96,27 @@ def places(schema: Json, place: Place, root: Schema, depth: int = 0) -> Iterator
     else:
         for child in _children(node, place[0]):
             yield from places(child, place[1:], root, depth + 1)
+    for branch in _branches(node):
+        yield from places(branch, place, root, depth + 1)
+
+
+def _branches(node: Schema) -> Iterator[Json]:
     for keyword in _BRANCHES:
-        for branch in cast("list[Json]", node.get(keyword, [])):
-            yield from places(branch, place, root, depth + 1)
+        yield from cast("list[Json]", node.get(keyword, []))
+    yield from (node[keyword] for keyword in _CONDITIONAL if keyword in node)
+    yield from cast("Mapping[str, Json]", node.get("dependentSchemas", {})).values()
+
+
+def _options(nodes: Iterable[Schema]) -> list[tuple[str, Json]]:
+    """Return the values that any of *nodes* names, as one `enum` or `const`, or nothing."""
+    named: list[Json] = []
+    for node in nodes:
+        own = (node["const"],) if "const" in node else tuple(cast("list[Json]", node.get("enum", ())))
+        named.extend(cast("tuple[Json, ...]", freeze(own)))
+    options = tuple(dict.fromkeys(named))
+    if len(options) > 1:
+        return [("enum", options)]
+    return [("const", options[0])] if options else []
 
 
 def _children(node: Schema, token: str | int) -> Iterator[Json]:
