@@ -1,0 +1,198 @@
+"""
+What of a tool's value may the caller have? The last step: result schema, cuts, and the marks of a page.
+
+In come what the tool returned, the tool's spec and the deciding entry's cuts; out comes a result. A value of the wrong
+shape is withheld, and nothing that a cut took is in what goes out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from threading import Lock
+from typing import Final, Literal, cast
+
+import pydantic_core
+from cachetools import LRUCache
+
+from gatewright.middleware.page import PAGE_FIELDS, Page
+from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result
+from gatewright.policy.conditions import ConditionSet
+from gatewright.policy.cuts import CutResult, cut_result, cut_schema, has_cuts
+from gatewright.policy.dialect import compile_schema
+from gatewright.policy.model import Conditions, Json, JsonObject, ResultCuts, Schema, ToolSpec
+from gatewright.policy.references import Lookup
+
+__all__ = ["ReleasePlan", "is_page_schema", "plan_release", "published_schema", "release_stored", "release_value"]
+
+_MOST_PLANS: Final = 4096
+
+
+class ReleasePlan:
+    """
+    How the results of one tool are released under one entry's cuts; compiled once, shared by any threads.
+
+    *published* is the result schema that the caller is told, None where the tool has none. *effect* is what a failure
+    to release says: a write is not undone by it.
+    """
+
+    def __init__(self, spec: ToolSpec, cuts: ResultCuts) -> None:
+        self.spec = spec
+        self.cuts = cuts
+        self.has_cuts = has_cuts(cuts)
+        self.is_page = spec.result is not None and is_page_schema(spec.result)
+        self.effect: Literal["none", "done"] = "done" if spec.kind == "write" else "none"
+        self.published = None if spec.result is None else published_schema(spec.result, cuts)
+        self._accepts = None if spec.result is None else compile_schema(spec.result)
+        self._accepts_cut = compile_schema(self.published) if self.has_cuts and self.published is not None else None
+        self._conditions = {id(each): ConditionSet(each) for each in (cuts.only_if, *cuts.keep.values())}
+
+    def accepts(self, value: Json) -> bool:
+        """Whether the tool's value has the shape that the catalog says; without one, only where nothing is cut."""
+        return not self.has_cuts if self._accepts is None else self._accepts.accepts(value)
+
+    def accepts_cut(self, value: Json) -> bool:
+        """Whether the value has, after its cuts, the shape that is published."""
+        return self._accepts_cut is None or self._accepts_cut.accepts(value)
+
+    def cut(self, value: Json, hash_key: bytes, lookup: Lookup) -> CutResult:
+        """Make the cuts; *lookup* fills the late references of their conditions."""
+        if not self.has_cuts:
+            return CutResult(value)
+
+        def satisfies(conditions: Conditions, data: JsonObject) -> bool:
+            return not self._conditions[id(conditions)].unmet(data, lookup)
+
+        return cut_result(value, self.cuts, hash_key, satisfies)
+
+
+_PLANS: Final[LRUCache[tuple[int, int], ReleasePlan]] = LRUCache(maxsize=_MOST_PLANS)
+_LOCK: Final = Lock()
+
+
+def plan_release(spec: ToolSpec, cuts: ResultCuts) -> ReleasePlan:
+    """Return the plan of *spec* under *cuts*, from a bounded cache that knows these very objects."""
+    key = (id(spec), id(cuts))
+    with _LOCK:
+        found = _PLANS.get(key)
+    if found is None or found.spec is not spec or found.cuts is not cuts:
+        found = ReleasePlan(spec, cuts)
+        with _LOCK:
+            _PLANS[key] = found
+    return found
+
+
+def release_value(value: object, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Result:
+    """
+    Return the result of a tool that returned *value*.
+
+    *hash_key* is the tenant's. A value that is not JSON or not of the tool's result schema is `failed/invalid_result`;
+    `only_if` that does not hold is `forbidden`.
+    """
+    try:
+        plain = plain_value(value)
+    except ValueError:
+        return FailedResult("invalid_result", plan.effect)
+    if not plan.accepts(plain):
+        return FailedResult("invalid_result", plan.effect)
+    if isinstance(plain, dict) and (plan.is_page or isinstance(value, Page)):
+        return _release_page(plain, plan, hash_key, lookup)
+    return _release_data(Ok(plain), plan, hash_key, lookup)
+
+
+def release_stored(stored: Ok | OkPage, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Result:
+    """Return a stored result after today's cuts, which come on top of those that it was released with."""
+    if isinstance(stored, Ok):
+        return _release_data(stored, plan, hash_key, lookup)
+    content = stored.to_json()
+    page = {name: item for name, item in content.items() if name in (*PAGE_FIELDS, *_EXTRAS)}
+    return _release_page(page, plan, hash_key, lookup, filtered=stored.filtered)
+
+
+def published_schema(result_schema: Schema, cuts: ResultCuts) -> Schema:
+    """Return the result schema after *cuts*; a page keeps its three fields whatever is cut."""
+    schema = cut_schema(result_schema, cuts)
+    if schema is result_schema or not is_page_schema(result_schema):
+        return schema
+    properties = dict(_properties(schema))
+    own = _properties(result_schema)
+    properties["truncated"] = own["truncated"]
+    properties["next_cursor"] = {"type": "null"} if _hides_cursor(cuts) else own["next_cursor"]
+    required = cast("list[str]", schema.get("required", []))
+    return {**schema, "properties": properties, "required": list(dict.fromkeys([*required, *PAGE_FIELDS]))}
+
+
+def is_page_schema(schema: Schema) -> bool:
+    """Answer whether *schema* is that of a page."""
+    return _properties(schema).keys() >= set(PAGE_FIELDS)
+
+
+def plain_value(value: object) -> Json:
+    """
+    Return what a tool returned as plain JSON: models, dataclasses, dates and the like in their JSON form.
+
+    Raises:
+        ValueError: it has no JSON form, or holds NaN, an infinity, half a surrogate pair; the text says nothing.
+    """
+    try:
+        plain: Json = pydantic_core.to_jsonable_python(value, inf_nan_mode="constants")
+        json.dumps(plain, allow_nan=False, ensure_ascii=False).encode()
+    except Exception:  # noqa: BLE001 - a tool's own serializer may raise anything
+        plain = _NOT_JSON
+    if plain is _NOT_JSON:
+        raise ValueError("not JSON")
+    return plain
+
+
+_NOT_JSON: Final[Json] = ("not JSON",)
+_EXTRAS: Final = ("as_of", "version", "ref")
+
+
+def _release_data(value: Ok, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Result:
+    cut = plan.cut(value.data, hash_key, lookup)
+    if cut.outcome != "ok" or not plan.accepts_cut(cut.value):
+        return _withheld(cut, plan)
+    return Ok(
+        cut.value,
+        value.filtered or cut.filtered,
+        value.truncated or cut.truncated,
+        value.as_of,
+        value.version,
+        value.ref,
+    )
+
+
+def _release_page(
+    page: Mapping[str, Json], plan: ReleasePlan, hash_key: bytes, lookup: Lookup, *, filtered: bool = False
+) -> Result:
+    cut = plan.cut(page, hash_key, lookup)
+    left = cut.value if isinstance(cut.value, Mapping) else {}
+    items = left.get("items")
+    if cut.outcome != "ok" or not isinstance(items, list):
+        return _withheld(cut, plan)
+    cursor = None if _hides_cursor(plan.cuts) else page.get("next_cursor")
+    lost = cursor is None and page.get("next_cursor") is not None
+    truncated = cut.truncated or lost or page.get("truncated") is True
+    if not plan.accepts_cut({**left, "next_cursor": cursor, "truncated": truncated}):
+        return _withheld(cut, plan)
+    as_of, version, ref = (cast("str | None", left.get(name)) for name in _EXTRAS)
+    return OkPage(
+        items, cast("str | None", cursor), truncated, filtered or cut.filtered, as_of=as_of, version=version, ref=ref
+    )
+
+
+def _withheld(cut: CutResult, plan: ReleasePlan) -> Result:
+    """A refusal is for reads: a write has happened, whatever of its value may be seen."""
+    if cut.outcome == "forbidden" and plan.spec.kind == "read":
+        return FORBIDDEN
+    return FailedResult("invalid_result", plan.effect)
+
+
+def _hides_cursor(cuts: ResultCuts) -> bool:
+    taken = {*cuts.hidden, *cuts.mask}
+    return ("next_cursor",) in taken or ("*",) in taken
+
+
+def _properties(schema: Schema) -> Mapping[str, Json]:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}

@@ -1,0 +1,250 @@
+"""
+What does the published result schema say after the cuts? The schema's half of `cuts`.
+
+In come a result schema and an entry's cuts; out comes a schema that accepts whatever the cuts leave of an accepted
+value, without the names that are never shown. Where no exact form is at hand it accepts more, never less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final, TypeAlias, cast
+
+from gatewright.policy.definitions import split_definitions, with_definitions
+from gatewright.policy.masks import mask_schema
+from gatewright.policy.model import Json, Pointer, ResultCuts, Schema
+from gatewright.policy.pruning import resolve
+
+__all__ = ["ShownTree", "cut_published", "descend", "shown_tree"]
+
+ShownTree: TypeAlias = "dict[str, ShownTree]"
+"""Names that are shown, each with what is shown below it; an empty tree shows everything."""
+
+_FRAGILE: Final = frozenset(
+    {
+        *("const", "enum", "default", "examples", "not", "if", "then", "else"),
+        *("minProperties", "dependentRequired", "dependentSchemas"),
+        *("minItems", "uniqueItems", "contains", "minContains", "maxContains"),
+    }
+)
+"""What a value may stop satisfying, or what may quote it, once something below it is taken away or masked."""
+
+
+def cut_published(schema: Schema, cuts: ResultCuts) -> Schema:
+    """Return *schema* after *cuts*, in their order."""
+    for pointer in cuts.keep:
+        schema = _place(schema, pointer, _filtered, schema)
+    if cuts.show is not None:
+        schema = _object(_shown(schema, shown_tree(cuts.show), schema))
+    for pointer in cuts.hidden:
+        schema = _place(schema, pointer[:-1], partial(_without, name=pointer[-1]), schema)
+    for pointer, mask in cuts.mask.items():
+        schema = _place(schema, pointer, partial(_masked, mask=mask), schema)
+    if cuts.rows is not None:
+        schema = _limited(schema, cuts.rows, schema)
+    return with_definitions(*split_definitions(schema))
+
+
+def shown_tree(pointers: Iterable[Pointer]) -> ShownTree:
+    """Return the tree of *pointers*; a pointer to a parent shows all below it."""
+    tree: ShownTree = {}
+    whole = set(pointers)
+    for pointer in whole:
+        if any(pointer[:length] in whole for length in range(len(pointer))):
+            continue
+        node = tree
+        for name in pointer:
+            node = node.setdefault(name, {})
+    return tree
+
+
+def descend(tree: ShownTree, name: str) -> ShownTree | None:
+    """Return what is shown below *name*, None where nothing is; `*` stands for every name."""
+    named, every = tree.get(name), tree.get("*")
+    if named is None or every is None:
+        return every if named is None else named
+    return _joined(named, every)
+
+
+def _joined(first: ShownTree, second: ShownTree) -> ShownTree:
+    """What either tree shows."""
+    if not first or not second:
+        return {}
+    both = {name: _joined(first[name], second[name]) for name in first if name in second}
+    return {**first, **second, **both}
+
+
+def _place(schema: Json, pointer: Pointer, change: Callable[[Schema], Schema], root: Schema) -> Schema:
+    """Return *schema* with *change* made wherever *pointer* leads, and loosened on the way."""
+    if not isinstance(schema, Mapping):
+        return _object(schema)
+    out = _loosened(schema, root)
+    for keyword in ("allOf", "anyOf"):
+        if keyword in out:
+            out[keyword] = [_place(branch, pointer, change, root) for branch in _list(out[keyword])]
+    if not pointer:
+        return change(out)
+    head, rest = pointer[0], pointer[1:]
+    for keyword, name, exact in _steps(out, head):
+        held = out[keyword]
+        child = held if name is None else cast("Mapping[str | int, Json]", held)[name]
+        changed: Json = _place(child, rest, change, root)
+        out[keyword] = _put(held, name, changed if exact else {"anyOf": [child, changed]})
+    return out
+
+
+def _steps(schema: Mapping[str, Json], head: str) -> Iterator[tuple[str, str | int | None, bool]]:
+    """
+    Yield where *head* leads: the keyword, the name or index in it, and whether all that it covers is meant.
+
+    A name leads into maps too, where its neighbours share one schema; an index leads into `items` likewise.
+    """
+    every = head == "*"
+    declared = _names(schema, "properties")
+    for name in declared:
+        if every or name == head:
+            yield "properties", name, True
+    for name in _names(schema, "patternProperties"):
+        yield "patternProperties", name, every
+    for keyword in ("additionalProperties", "unevaluatedProperties", "items", "unevaluatedItems"):
+        covers = head not in declared if keyword.endswith("Properties") else head.isdigit()
+        if isinstance(schema.get(keyword), Mapping) and (every or covers):
+            yield keyword, None, every
+    for index in range(len(_list(schema.get("prefixItems")))):
+        if every or str(index) == head:
+            yield "prefixItems", index, True
+
+
+def _put(held: Json, name: str | int | None, child: Json) -> Json:
+    if name is None:
+        return child
+    if isinstance(name, int):
+        return [child if index == name else item for index, item in enumerate(_list(held))]
+    return {**_object(held), name: child}
+
+
+def _loosened(schema: Schema, root: Schema) -> dict[str, Json]:
+    """Return *schema*, its reference put in place, without what may break once something below is cut."""
+    found = resolve(schema, root)
+    out: dict[str, Json] = {keyword: value for keyword, value in found.items() if keyword not in _FRAGILE}
+    if "oneOf" in out:
+        alternatives: Json = {"anyOf": out.pop("oneOf")}
+        out["allOf"] = [*_list(out.get("allOf")), alternatives]
+    return out
+
+
+def _filtered(place: Schema) -> Schema:
+    """An array some of whose elements are left out: what stood at one place may stand at another."""
+    prefix = _list(place.get("prefixItems"))
+    if not prefix:
+        return place
+    out = {keyword: value for keyword, value in place.items() if keyword not in ("prefixItems", "items")}
+    rest = place.get("items", True)
+    if rest is not True:
+        out["items"] = {"anyOf": [*prefix, *([] if rest is False else [rest])]}
+    return out
+
+
+def _without(place: Schema, name: str) -> Schema:
+    """An object without the property *name*, or without any."""
+    gone = set(_names(place, "properties")) if name == "*" else {name}
+    out = dict(_filtered(place)) if name == "*" or name.isdigit() else dict(place)
+    if "properties" in out:
+        out["properties"] = {key: child for key, child in _object(out["properties"]).items() if key not in gone}
+    required = [key for key in _list(out.get("required")) if key not in gone and name != "*"]
+    if "required" in out:
+        out["required"] = required
+    return out
+
+
+def _masked(_place: Schema, mask: str) -> Schema:
+    return mask_schema(mask)
+
+
+def _shown(schema: Json, tree: ShownTree, root: Schema) -> Json:
+    """Return the schema of what *tree* names of a value."""
+    if not tree or not isinstance(schema, Mapping):
+        return schema
+    out = _loosened(schema, root)
+    for keyword in ("allOf", "anyOf"):
+        if keyword in out:
+            out[keyword] = [_shown(branch, tree, root) for branch in _list(out[keyword])]
+    if "properties" in out:
+        out["properties"] = dict(_shown_properties(_object(out["properties"]), tree, root))
+    if "required" in out:
+        out["required"] = [name for name in _list(out["required"]) if _stays(out, str(name), tree, root)]
+    for keyword in ("additionalProperties", "unevaluatedProperties", "unevaluatedItems"):
+        if isinstance(out.get(keyword), Mapping):
+            del out[keyword]
+    if "patternProperties" in out:
+        out["patternProperties"] = {name: {} for name in _names(out, "patternProperties")}
+    return _shown_elements(out, tree, root)
+
+
+def _shown_elements(place: Schema, tree: ShownTree, root: Schema) -> Schema:
+    """The elements of an array, all under one schema since some may be left out."""
+    out = dict(_filtered(place))
+    items = out.pop("items", None)
+    branch = descend(tree, "*")
+    if branch is not None and len(tree) == 1 and items is not None:
+        out["items"] = _shown(items, branch, root)
+    return out
+
+
+def _shown_properties(properties: Schema, tree: ShownTree, root: Schema) -> Iterator[tuple[str, Json]]:
+    for name, child in properties.items():
+        branch = descend(tree, name)
+        if branch is not None:
+            yield name, _shown(child, branch, root)
+
+
+def _stays(place: Schema, name: str, tree: ShownTree, root: Schema) -> bool:
+    """Whether a required property is there after `show`: it is named, and never a scalar where more is named."""
+    branch = descend(tree, name)
+    if branch is None:
+        return False
+    child = _object(_object(place.get("properties", {})).get(name, {}))
+    return not branch or resolve(child, root).get("type") in ("object", "array")
+
+
+def _limited(schema: Schema, rows: int, root: Schema) -> Schema:
+    """The root array, or every array right below the root, with at most *rows* elements."""
+    out = _loosened(schema, root)
+    for keyword in ("allOf", "anyOf"):
+        if keyword in out:
+            out[keyword] = [_limited(_object(branch), rows, root) for branch in _list(out[keyword])]
+    if "properties" in out:
+        out["properties"] = {name: _at_most(child, rows, root) for name, child in _object(out["properties"]).items()}
+    return _at_most(out, rows, root) if _may_be_array(out) else out
+
+
+def _at_most(schema: Json, rows: int, root: Schema) -> Schema:
+    if not isinstance(schema, Mapping) or not _may_be_array(resolve(schema, root)):
+        return _object(schema)
+    out = _loosened(schema, root)
+    most = out.get("maxItems", rows)
+    out["maxItems"] = min(rows, most) if isinstance(most, int) else rows
+    return out
+
+
+def _may_be_array(schema: Schema) -> bool:
+    kinds = schema.get("type", ())
+    named = kinds == "array" or (isinstance(kinds, list | tuple) and "array" in kinds)
+    return named or "items" in schema or any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf"))
+
+
+def _names(schema: Mapping[str, Json], keyword: str) -> list[str]:
+    held = schema.get(keyword)
+    return list(held) if isinstance(held, Mapping) else []
+
+
+def _list(value: Json) -> list[Json]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _object(value: Json) -> Schema:
+    """A schema as a mapping: true is `{}`, false what nothing satisfies."""
+    if isinstance(value, Mapping):
+        return value
+    return {"not": {}} if value is False else {}
