@@ -15,6 +15,7 @@ from gatewright.policy.definitions import Definitions, alike, pointed_at, with_d
 from gatewright.policy.keywords import ANNOTATIONS, IMPLIED
 from gatewright.policy.model import Json, Schema
 from gatewright.policy.scalars import kinds_of, meet_kinds, meet_options, meet_scalars, options_of
+from gatewright.policy.strictness import holds_integral_float
 from gatewright.policy.validator import compile_schema
 
 __all__ = ["IMPOSSIBLE", "Meeting", "is_impossible"]
@@ -124,10 +125,13 @@ class Meeting:
         return self._with_notes(out, {**_annotations(first), **_annotations(second)})
 
     def _choose(self, out: dict[str, Json], options: tuple[Json, ...], *, single: bool) -> bool:
-        """Write into *out* those of *options* that the rest of it accepts; whether there are any."""
+        """Write into *out* those of *options* that the rest of it accepts; whether there are any.
+
+        A member such as 1.0 stays: the integer 1 equals it too, and the rest may accept that one.
+        """
         if out:
             rest = compile_schema(with_definitions(out, self.definitions))
-            options = tuple(option for option in options if rest.accepts(option))
+            options = tuple(option for option in options if holds_integral_float(option) or rest.accepts(option))
         if single and len(options) == 1:
             out["const"] = options[0]
         else:
