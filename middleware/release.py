@@ -7,7 +7,7 @@ shape is withheld, and nothing that a cut took is in what goes out.
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from threading import Lock
 from typing import Final, Literal, cast
@@ -47,9 +47,13 @@ class ReleasePlan:
         self._accepts_cut = compile_schema(self.published) if self.has_cuts and self.published is not None else None
         self._conditions = {id(each): ConditionSet(each) for each in (cuts.only_if, *cuts.keep.values())}
 
-    def accepts(self, value: Json) -> bool:
+    def accepts(self, value: Json, integral_floats: bool) -> bool:
         """Whether the tool's value has the shape that the catalog says; without one, only where nothing is cut."""
-        return not self.has_cuts if self._accepts is None else self._accepts.accepts(value)
+        return (
+            not self.has_cuts
+            if self._accepts is None
+            else self._accepts.accepts(value, integral_floats=integral_floats)
+        )
 
     def accepts_cut(self, value: Json) -> bool:
         """Whether the value has, after its cuts, the shape that is published."""
@@ -90,10 +94,10 @@ def release_value(value: object, plan: ReleasePlan, hash_key: bytes, lookup: Loo
     `only_if` that does not hold is `forbidden`.
     """
     try:
-        plain = plain_value(value)
+        plain, integral = plain_value(value)
     except ValueError:
         return FailedResult("invalid_result", plan.effect)
-    if not plan.accepts(plain):
+    if not plan.accepts(plain, integral):
         return FailedResult("invalid_result", plan.effect)
     if isinstance(plain, dict) and (plan.is_page or isinstance(value, Page)):
         return _release_page(plain, plan, hash_key, lookup)
@@ -127,24 +131,24 @@ def is_page_schema(schema: Schema) -> bool:
     return _properties(schema).keys() >= set(PAGE_FIELDS)
 
 
-def plain_value(value: object) -> Json:
+def plain_value(value: object) -> tuple[Json, bool]:
     """
-    Return what a tool returned as plain JSON: models, dataclasses, dates and the like in their JSON form.
+    Return what a tool returned as plain JSON, and whether a float with an integral value may stand in it.
+
+    Models, dataclasses, dates and the like are taken in their JSON form; the copy shares nothing with *value*.
 
     Raises:
         ValueError: it has no JSON form, or holds NaN, an infinity, half a surrogate pair; the text says nothing.
     """
     try:
-        plain: Json = pydantic_core.to_jsonable_python(value, inf_nan_mode="constants")
-        json.dumps(plain, allow_nan=False, ensure_ascii=False).encode()
-    except Exception:  # noqa: BLE001 - a tool's own serializer may raise anything
-        plain = _NOT_JSON
-    if plain is _NOT_JSON:
-        raise ValueError("not JSON")
-    return plain
+        text = pydantic_core.to_json(value, inf_nan_mode="constants")
+        return pydantic_core.from_json(text, allow_inf_nan=False), _INTEGRAL.search(text) is not None
+    except Exception:  # noqa: BLE001, S110 - a tool's own serializer may raise anything, and none of it may be seen
+        pass
+    raise ValueError("the value has no JSON form")
 
 
-_NOT_JSON: Final[Json] = ("not JSON",)
+_INTEGRAL: Final = re.compile(rb"[0-9](?:\.0|[eE])")
 _EXTRAS: Final = ("as_of", "version", "ref")
 
 
