@@ -85,7 +85,7 @@ class _Node:
     required: set[str] = field(default_factory=set)
 
     def at(self, base: Schema, pointer: Pointer) -> list[_Node]:
-        nodes = [self]
+        nodes: list[_Node] = [self]
         for index, name in enumerate(pointer):
             if name != "*":
                 nodes = [node.properties.setdefault(name, _Node()) for node in nodes]
@@ -168,7 +168,5 @@ def _default_passes(base: Schema, pointer: Pointer, parts: list[Schema], granted
     if not values or granted:
         return False
     return all(
-        compile_schema(imply_types(part)).accepts(value, integral_floats=True)
-        for value in values
-        for part in parts
+        compile_schema(imply_types(part)).accepts(value, integral_floats=True) for value in values for part in parts
     )

@@ -54,9 +54,11 @@ class Supply(Protocol):
 
     def rules(self, arguments: dict[str, Json], settings: JsonObject) -> Mapping[str, object]:
         """Return the arguments after the business rules; raises `Invalid` where one refuses."""
+        ...
 
     def fact(self, name: str, arguments: JsonObject) -> Json:
         """Return the fact *name* of the filled arguments; raising means that it is absent."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

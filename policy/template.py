@@ -260,10 +260,8 @@ def _with_texts(schema: Schema, texts: Mapping[Pointer, Mapping[str, Json]]) -> 
 
 
 def _with_reason(schema: Schema) -> Schema:
-    properties = {
-        **cast("Mapping[str, Json]", schema.get("properties", {})),
-        REASON: {"type": "string", "minLength": 1},
-    }
+    reason: dict[str, Json] = {"type": "string", "minLength": 1}
+    properties = {**cast("Mapping[str, Json]", schema.get("properties", {})), REASON: reason}
     return {**schema, "properties": properties, "required": [*cast("list[str]", schema.get("required", [])), REASON]}
 
 

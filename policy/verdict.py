@@ -60,9 +60,11 @@ class Facts(Supply, Protocol):
 
     def record(self, name: str, identity: str) -> Record:
         """Return the record of the resource *name* with this id, None where it is absent for the caller's tenant."""
+        ...
 
     def spent(self, budget: Budget) -> Spent:
         """Return what is used of *budget*."""
+        ...
 
 
 def admit(snapshot: Snapshot, caller: Caller, tool: str, context: JsonObject) -> View | None:

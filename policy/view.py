@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Mapping
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import rfc8785
 
 from gatewright.policy.engine import Engine, Standing
-from gatewright.policy.model import Caller, JsonObject, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
+from gatewright.policy.model import Caller, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
 from gatewright.policy.narrowing import any_of, narrow
 from gatewright.policy.references import Unfilled, early_lookup
 from gatewright.policy.template import Grant, OpenEntry, open_entry
@@ -153,4 +152,4 @@ def _shown(entry: OpenEntry) -> Schema:
 
 
 def _digest(value: object) -> str:
-    return hashlib.sha256(rfc8785.dumps(cast("Mapping[str, JsonObject]", value))).hexdigest()  # type: ignore[arg-type]
+    return hashlib.sha256(rfc8785.dumps(cast("dict[str, Any]", value))).hexdigest()
