@@ -88,10 +88,10 @@ class Caller:
     claims: JsonObject = field(default_factory=lambda: _EMPTY, hash=False)
     token_id: str = ""
     issuer: str = ""
-    issued_at: float = 0.0
     expires_at: float = 0.0
-    session: str = ""
     key: bytes = b""
+    issued_at: float = 0.0
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
