@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from reference.decide import Attempt, caller_sources
+from reference.attempt import Attempt, caller_sources
 from reference.grants import is_granted, standing
 from reference.references import Unfilled, fill, is_unfilled
 from reference.schema import Judge

@@ -65,8 +65,36 @@ def total_paid(arguments: Arguments) -> float:
     return sum(payment["amount"] for payment in arguments["payment_methods"])
 
 
+def amount_chf(arguments: Arguments) -> float:
+    """The amount in Swiss francs."""
+    return arguments["amount"] * {"CHF": 1, "EUR": 0.95, "JPY": 0.0055}[arguments["currency"]]
+
+
+def total_qty(arguments: Arguments) -> int:
+    """How many pieces are ordered."""
+    return sum(line["qty"] for line in arguments["lines"])
+
+
+def words(arguments: Arguments) -> int:
+    """The number of words of the body."""
+    return len(arguments.get("body", "").split())
+
+
 FIELDS = {"span_s": "/end", "points": "/step_s"}
 FACTS: dict[str, Callable[[Arguments], Any]] = {
     fact.__name__: fact
-    for fact in (span_s, points, sensitive_path, host, statement_kind, payers, bags_ok, passengers_n, total_paid)
+    for fact in (
+        span_s,
+        points,
+        sensitive_path,
+        host,
+        statement_kind,
+        payers,
+        bags_ok,
+        passengers_n,
+        total_paid,
+        amount_chf,
+        total_qty,
+        words,
+    )
 }
