@@ -71,7 +71,7 @@ class _Closing:
         """Return *node*, which stands at *at*, closed as *mode* says."""
         if not isinstance(node, Mapping):
             return node
-        composed = [keyword for keyword in _COMPOSED if keyword in node and self._speaks_through(node[keyword])]
+        composed = [keyword for keyword in _COMPOSED if keyword in node and self._speaks(node, keyword)]
         passes_on = mode == "closed" and len(composed) == 1 and composed[0] in _PASSED_ON and not _has_names(node)
         out = self._children(node, at, mode, "part" if composed and not passes_on else "closed")
         if mode != "closed":
@@ -130,20 +130,21 @@ class _Closing:
             self.waiting.append((name, source, mode))
         return point_at(self._names[key])
 
-    def _speaks_through(self, value: Json, depth: int = 0) -> bool:
-        """Whether a schema, a list or a map of schemas, or a reference says anything of objects."""
+    def _speaks(self, node: Schema, keyword: str, depth: int = 0) -> bool:
+        """Whether what *keyword* composes *node* of says anything of objects."""
+        if keyword == "$ref":
+            return self._speaks_itself(self.definitions[pointed_at(node[keyword])], depth)
+        return any(self._speaks_itself(child, depth) for _, child in _held(node, keyword))
+
+    def _speaks_itself(self, value: Json, depth: int) -> bool:
         if depth > _DEEPEST:
             return True
-        if isinstance(value, str):
-            return self._speaks_through(self.definitions[pointed_at(value)], depth + 1)
-        if isinstance(value, list):
-            return any(self._speaks_through(child, depth + 1) for child in value)
         if not isinstance(value, Mapping):
             return False
         if "type" in value and "object" not in (kinds_of(value) or ()):
             return False
         return _speaks_of_objects(value) or any(
-            self._speaks_through(value[keyword], depth + 1) for keyword in _COMPOSED if keyword in value
+            self._speaks(value, keyword, depth + 1) for keyword in _COMPOSED if keyword in value
         )
 
 

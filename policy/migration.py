@@ -26,6 +26,7 @@ _DEEPEST: Final = 64
 _DRAFTS: Final = re.compile(
     r"https?://json-schema\.org/(?:draft/(?:2020-12|2019-09)|(?P<old>draft-0[467]))/schema#?", re.ASCII
 )
+_ODD: Final = re.compile("[^A-Za-z0-9_.-]")
 _AT_ROOT: Final = frozenset({"$schema", "$id", "id"})
 _HOMES: Final = ("$defs", "definitions")
 _BOUNDS: Final = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
@@ -189,9 +190,9 @@ class _Walk:
 
     def _name(self, target: Pointer) -> str:
         plain = len(target) == 2 and target[0] in _HOMES
-        wanted = target[1] if plain else "_".join(target) or "root"
+        wanted = _ODD.sub("_", target[1] if plain else "_".join(target)) or "root"
         name, number = wanted, 1
-        while name in self._used or (name in self._declared and not plain):
+        while name in self._used or (name in self._declared and not (plain and name == target[1])):
             number += 1
             name = f"{wanted}_{number}"
         self._used.add(name)
