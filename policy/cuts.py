@@ -173,12 +173,18 @@ def _shown_members(value: JsonObject, tree: ShownTree) -> Iterator[tuple[str, Js
 
 
 def _limit(value: Json, rows: int) -> tuple[Json, bool]:
-    """Return *value* with at most *rows* elements in it, or in each array right below it, and whether some were cut."""
+    """
+    Return *value* with at most *rows* rows, and whether some were cut.
+
+    Rows are the elements of the value itself, of its `items`, or where it has none of each array right below it.
+    """
     if isinstance(value, list | tuple):
         return value[:rows], len(value) > rows
     if not isinstance(value, Mapping):
         return value, False
-    long = {name: item[:rows] for name, item in value.items() if isinstance(item, list | tuple) and len(item) > rows}
+    places = ("items",) if isinstance(value.get("items"), list | tuple) else tuple(value)
+    arrays = {name: item for name in places if isinstance(item := value[name], list | tuple)}
+    long = {name: item[:rows] for name, item in arrays.items() if len(item) > rows}
     return {**value, **long}, bool(long)
 
 

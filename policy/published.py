@@ -209,29 +209,43 @@ def _stays(place: Schema, name: str, tree: ShownTree, root: Schema) -> bool:
 
 
 def _limited(schema: Schema, rows: int, root: Schema) -> Schema:
-    """The root array, or every array right below the root, with at most *rows* elements."""
+    """The root array or its `items` with at most *rows* elements; other arrays, which may be cut too, with fewer."""
     out = _loosened(schema, root)
     for keyword in ("allOf", "anyOf"):
         if keyword in out:
             out[keyword] = [_limited(_object(branch), rows, root) for branch in _list(out[keyword])]
-    if "properties" in out:
-        out["properties"] = {name: _at_most(child, rows, root) for name, child in _object(out["properties"]).items()}
-    return _at_most(out, rows, root) if _may_be_array(out) else out
+    for keyword in ("properties", "patternProperties"):
+        if keyword in out:
+            places = _object(out[keyword])
+            out[keyword] = {
+                name: _shortened(child, rows if name == "items" else None, root) for name, child in places.items()
+            }
+    if isinstance(out.get("additionalProperties"), Mapping):
+        out["additionalProperties"] = _shortened(out["additionalProperties"], None, root)
+    return {**out, "maxItems": _least(out, rows)} if _may_be_array(out) else out
 
 
-def _at_most(schema: Json, rows: int, root: Schema) -> Schema:
+def _shortened(schema: Json, rows: int | None, root: Schema) -> Json:
     if not isinstance(schema, Mapping) or not _may_be_array(resolve(schema, root)):
-        return _object(schema)
+        return schema
     out = _loosened(schema, root)
-    most = out.get("maxItems", rows)
-    out["maxItems"] = min(rows, most) if isinstance(most, int) else rows
-    return out
+    for keyword in ("allOf", "anyOf"):
+        if keyword in out:
+            out[keyword] = [_shortened(branch, rows, root) for branch in _list(out[keyword])]
+    return out if rows is None else {**out, "maxItems": _least(out, rows)}
 
 
-def _may_be_array(schema: Schema) -> bool:
-    kinds = schema.get("type", ())
+def _least(schema: Mapping[str, Json], rows: int) -> int:
+    most = schema.get("maxItems")
+    return min(rows, most) if isinstance(most, int) else rows
+
+
+def _may_be_array(schema: Mapping[str, Json]) -> bool:
+    if "type" not in schema and ("const" in schema or "enum" in schema):
+        return any(isinstance(value, list | tuple) for value in (schema.get("const"), *_list(schema.get("enum"))))
+    kinds = schema.get("type", "array")
     named = kinds == "array" or (isinstance(kinds, list | tuple) and "array" in kinds)
-    return named or "items" in schema or any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf"))
+    return named or any(keyword in schema for keyword in ("anyOf", "oneOf", "allOf"))
 
 
 def _names(schema: Mapping[str, Json], keyword: str) -> list[str]:
