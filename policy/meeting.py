@@ -50,7 +50,7 @@ class Meeting:
         if is_impossible(first) or is_impossible(second):
             return False
         if not isinstance(first, Mapping) or not first:
-            return second
+            return first if second is True else second
         if not isinstance(second, Mapping) or not second or alike(first, second):
             return first
         if any("unevaluatedProperties" in side or "unevaluatedItems" in side for side in (first, second)):
@@ -125,7 +125,8 @@ class Meeting:
         return self._with_notes(out, {**_annotations(first), **_annotations(second)})
 
     def _choose(self, out: dict[str, Json], options: tuple[Json, ...], *, single: bool) -> bool:
-        """Write into *out* those of *options* that the rest of it accepts; whether there are any.
+        """
+        Write into *out* those of *options* that the rest of it accepts; whether there are any.
 
         A member such as 1.0 stays: the integer 1 equals it too, and the rest may accept that one.
         """
