@@ -1,0 +1,301 @@
+"""
+Where do the lines of calls go? To SQLite, to a file or a pipe as JSON lines, or to a list.
+
+In come canonical lines of `record`; they come back in the order in which they were written. A journal that cannot take
+a line says so at once: what must not happen unrecorded is then refused by the guard. Never changes a line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol, runtime_checkable
+
+from sqlalchemy import Engine, Select, or_, select
+from sqlalchemy.exc import DatabaseError
+from sqlalchemy.pool import PoolProxiedConnection
+
+from gatewright.middleware.linking import Chain, Link
+from gatewright.middleware.record import check_line, header_of
+from gatewright.middleware.stores import StoreUnavailable, abandon, open_store
+from gatewright.middleware.tables import event_line
+from gatewright.middleware.writer import JournalFull, JournalUnavailable, Writer
+from gatewright.policy.errors import Misuse
+
+__all__ = [
+    "Journal",
+    "JournalFull",
+    "JournalUnavailable",
+    "JsonLinesJournal",
+    "ListJournal",
+    "SqliteJournal",
+    "insert_lines",
+    "link_line",
+    "open_journal",
+    "stored_lines",
+]
+
+_LINK: Final = re.compile(
+    rb'\{"_chain":"([a-z]+-[0-9a-f]{32})","_hash":"([0-9a-f]{64})","_position":(\d+),"_prev":"([0-9a-f]{64})",'
+)
+_COLUMNS: Final = ("chain", "position", "at", "call", "interaction", "line", "prev", "hash")
+
+
+@runtime_checkable
+class Journal(Protocol):
+    """Where lines go. Any number of threads append at once."""
+
+    def append(self, line: bytes, /) -> None:
+        """
+        Take *line*, to be written soon and in order.
+
+        Raises:
+            JournalUnavailable: it was not taken.
+        """
+
+    def flush(self) -> None:
+        """Wait until every line taken before is written."""
+
+    def close(self) -> None:
+        """Write what was taken and let go of the store; appending is an error from now on."""
+
+    def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
+        """Give the lines that are written, oldest first: all, those of one call, or those of one interaction."""
+
+
+class ListJournal:
+    """
+    Lines in a list, checked against docs/events.md as they come; for tests.
+
+    Attributes:
+        lines: every line taken, in order.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+
+    def append(self, line: bytes, /) -> None:
+        """Take *line*; raises Misuse where it breaks the table of kinds and fields."""
+        check_line(line)
+        self.lines.append(line)
+
+    def flush(self) -> None:
+        """Do nothing: lines are there at once."""
+
+    def close(self) -> None:
+        """Do nothing: the lines stay."""
+
+    def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
+        """Give the lines taken so far, oldest first."""
+        return (line for line in tuple(self.lines) if _is_of(line, call, interaction))
+
+
+class JsonLinesJournal:
+    """
+    Lines to a file that is only ever appended to, or to an open stream such as standard output.
+
+    Each line is handed to the system before `append` returns and carries its link: `_chain`, `_hash`, `_position` and
+    `_prev` stand before the members of the line itself, which is what was hashed.
+    """
+
+    def __init__(self, target: str | Path | BinaryIO) -> None:
+        self.path = Path(target) if isinstance(target, str | Path) else None
+        self._stream = target if not isinstance(target, str | Path) else _appending(Path(target))
+        self._chain = Chain("calls")
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def append(self, line: bytes, /) -> None:
+        """Write *line* with its link."""
+        with self._lock:
+            if self._process != os.getpid():
+                self._process, self._chain = os.getpid(), Chain("calls")
+            link = self._chain.link(line)
+            try:
+                self._stream.write(link_line(line, link))
+                self._stream.flush()
+            except (OSError, ValueError) as error:
+                raise JournalUnavailable from error
+            self._chain.advance(link)
+
+    def flush(self) -> None:
+        """Do nothing: every line was handed over when it was appended."""
+
+    def close(self) -> None:
+        """Close the file; a stream that was passed in stays open."""
+        if self.path is not None:
+            self._stream.close()
+
+    def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
+        """Give the lines of the file, oldest first; a stream cannot be read back."""
+        if self.path is None:
+            raise Misuse("a stream cannot be read back", "write to a file, or to SQLite")
+        with self.path.open("rb") as stream:
+            for written in stream:
+                found = _LINK.match(written)
+                line = b"{" + written[found.end() : -1] if found else written[:-1]
+                if _is_of(line, call, interaction):
+                    yield line
+
+
+class SqliteJournal:
+    """
+    Lines to SQLite, by one thread and one statement a batch; fork-safe.
+
+    Synced as SQLite's `NORMAL`: a killed process loses only what was still queued, a power cut perhaps the last
+    batches. Effects never depend on it: theirs are in the ledger.
+    """
+
+    def __init__(self, place: str | Path, *, limit: int | None = None) -> None:
+        self._place = place
+        self._open()
+        self._writer = Writer(self._write) if limit is None else Writer(self._write, limit)
+        _journals.add(self)
+
+    def _open(self) -> None:
+        self._engine: Engine = open_store(self._place, "journal", "normal")
+        self._connection: PoolProxiedConnection | None = None
+        self._chain = Chain("calls")
+
+    @property
+    def drained(self) -> int:
+        """How many lines this process has written."""
+        return self._writer.drained
+
+    @property
+    def backlog(self) -> int:
+        """How many lines wait to be written."""
+        return self._writer.backlog
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the store took nothing when it was last tried."""
+        return self._writer.failing
+
+    def append(self, line: bytes, /) -> None:
+        """Queue *line*; raises JournalFull where the queue is full."""
+        self._writer.append(line)
+
+    def flush(self) -> None:
+        """Wait until every line appended before is committed."""
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Write what is queued and close the store; lines can no longer be appended."""
+        self._writer.close()
+        if self._connection is not None:
+            self._connection.close()
+        self._engine.dispose()
+
+    def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
+        """Give the lines that are committed, oldest first."""
+        return stored_lines(self._engine, "journal", call, interaction)
+
+    def _write(self, batch: Sequence[bytes]) -> None:
+        if self._connection is None:
+            self._connection = self._engine.raw_connection()
+        insert_lines(self._connection.cursor().execute, self._chain, batch)
+
+    def _forked(self) -> None:
+        abandon(self._engine, self._connection)
+        self._open()
+
+
+_journals: Final[weakref.WeakSet[SqliteJournal]] = weakref.WeakSet()
+
+
+def open_journal(place: str | Path) -> Journal:
+    """
+    Open the journal at *place*: `memory`, `-` or `stdout`, a path ending in `.jsonl`, or SQLite by path or URL.
+
+    Raises:
+        Misuse: *place* is none of these. StoreUnavailable: it cannot be opened.
+    """
+    text = str(place)
+    if text in ("memory", ":memory:", "sqlite://"):
+        return ListJournal()
+    if text in ("-", "stdout"):
+        return JsonLinesJournal(sys.stdout.buffer)
+    if not text.endswith(".jsonl"):
+        return SqliteJournal(place)
+    try:
+        return JsonLinesJournal(place)
+    except OSError as error:
+        raise StoreUnavailable("journal") from error
+
+
+def insert_lines(execute: Callable[[str, tuple[object, ...]], object], chain: Chain, lines: Sequence[bytes]) -> None:
+    """
+    Insert *lines* at the end of *chain* with one statement, which *execute* carries out.
+
+    The chain moves on only when it was carried out. Several statements a batch, or `executemany`, let go of the
+    interpreter between rows and wait for it again each time: a busy process then starves its own journal.
+    """
+    position, prev = chain.position, chain.prev
+    values: list[object] = []
+    for line in lines:
+        header, link = header_of(line), chain.link(line)
+        chain.advance(link)
+        interaction = None if header.interaction == header.call else header.interaction
+        values += (link.chain, link.position, header.at, header.call, interaction, line, link.prev, link.hash)
+    try:
+        execute(_insertion(len(lines)), tuple(values))
+    except BaseException:
+        chain.position, chain.prev = position, prev
+        raise
+
+
+def stored_lines(engine: Engine, what: str, call: str | None, interaction: str | None) -> Iterator[bytes]:
+    """Give the lines in a store, oldest first."""
+    try:
+        with engine.connect().execution_options(reading=True) as connection:
+            yield from connection.execute(_reading(call, interaction)).scalars()
+    except DatabaseError as error:
+        raise StoreUnavailable(what) from error
+
+
+def link_line(line: bytes, link: Link) -> bytes:
+    """Return *line* as a file's line that carries its link; its keys stay sorted."""
+    members = (link.chain.encode(), link.hash.hex().encode(), link.position, link.prev.hex().encode())
+    return b'{"_chain":"%s","_hash":"%s","_position":%d,"_prev":"%s",' % members + line[1:] + b"\n"
+
+
+@cache
+def _insertion(count: int) -> str:
+    row = f"({', '.join('?' * len(_COLUMNS))})"
+    names = ", ".join(_COLUMNS)
+    return f"INSERT INTO {event_line.name} ({names}) VALUES {', '.join([row] * count)}"  # noqa: S608 - our own names
+
+
+def _appending(path: Path) -> BinaryIO:
+    return path.open("ab", buffering=0)
+
+
+def _reading(call: str | None, interaction: str | None) -> Select[bytes]:
+    reading = select(event_line.c.line).order_by(event_line.c.id)
+    if call is not None:
+        reading = reading.where(event_line.c.call == call)
+    if interaction is not None:
+        own = event_line.c.interaction.is_(None) & (event_line.c.call == interaction)
+        reading = reading.where(or_(event_line.c.interaction == interaction, own))
+    return reading
+
+
+def _is_of(line: bytes, call: str | None, interaction: str | None) -> bool:
+    header = header_of(line)
+    return (call is None or header.call == call) and (interaction is None or header.interaction == interaction)
+
+
+def _forked() -> None:
+    for journal in _journals:
+        journal._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
