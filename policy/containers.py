@@ -13,9 +13,25 @@ from typing import Final, TypeAlias, cast
 from gatewright.policy.model import Json, Schema
 from gatewright.policy.validator import compile_schema
 
-__all__ = ["Meet", "meet_arrays", "meet_objects"]
+__all__ = ["ARRAY_WORDS", "OBJECT_WORDS", "Meet", "meet_arrays", "meet_objects"]
 
 Meet: TypeAlias = "Callable[[Json, Json], Json]"
+
+OBJECT_WORDS: Final = frozenset(
+    {
+        "properties",
+        "patternProperties",
+        "additionalProperties",
+        "required",
+        "propertyNames",
+        "dependentRequired",
+        "dependentSchemas",
+    }
+)
+"""What `meet_objects` is for."""
+
+ARRAY_WORDS: Final = frozenset({"items", "prefixItems", "contains", "minContains", "maxContains"})
+"""What `meet_arrays` is for."""
 
 _OBJECT: Final = ("properties", "patternProperties", "additionalProperties")
 _CONTAINS: Final = ("contains", "minContains", "maxContains")

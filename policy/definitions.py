@@ -51,7 +51,7 @@ def as_text(schema: Json) -> str:
 
 def alike(first: Json, second: Json) -> bool:
     """Answer whether two schemas are written alike."""
-    return first is second or as_text(first) == as_text(second)
+    return first is second or (first == second and as_text(first) == as_text(second))
 
 
 def subschemas(schema: Schema) -> Iterator[Json]:
@@ -105,6 +105,8 @@ def reachable(schema: Json, definitions: Definitions) -> dict[str, Json]:
 
 def with_definitions(body: Schema, definitions: Definitions) -> Schema:
     """Return *body* with those of *definitions* that it needs as its `$defs`."""
+    if not definitions:
+        return body
     needed = reachable(body, definitions)
     return {**body, "$defs": needed} if needed else body
 
@@ -114,6 +116,8 @@ def hoist(schema: Schema, taken: dict[str, Json]) -> Schema:
     Return the body of *schema* with its definitions moved into *taken*, shared where equal, renamed where they clash.
     """
     body, own = split_definitions(schema)
+    if not own:
+        return body
     needed = reachable(body, own)
     names: dict[str, str] = {}
     for name in needed:

@@ -7,16 +7,16 @@ Annotations of the second win. Nothing is merged that depends on its siblings' a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
 
-from gatewright.policy.containers import meet_arrays, meet_objects
+from gatewright.policy.containers import ARRAY_WORDS, OBJECT_WORDS, meet_arrays, meet_objects
 from gatewright.policy.definitions import Definitions, alike, pointed_at, with_definitions
 from gatewright.policy.keywords import ANNOTATIONS, IMPLIED
 from gatewright.policy.model import Json, Schema
-from gatewright.policy.scalars import kinds_of, meet_kinds, meet_options, meet_scalars, options_of
+from gatewright.policy.scalars import accepts_flat, kinds_of, meet_kinds, meet_options, meet_scalars, options_of
 from gatewright.policy.strictness import holds_integral_float
-from gatewright.policy.validator import compile_schema
+from gatewright.policy.validator import SchemaValidator, compile_schema
 
 __all__ = ["IMPOSSIBLE", "Meeting", "is_impossible"]
 
@@ -109,8 +109,10 @@ class Meeting:
             return self.meet(one, other, inlined)
 
         left = meet_scalars(first, second, out)
-        left.update(meet_objects(first, second, out, meet))
-        left.update(meet_arrays(first, second, out, meet))
+        if not (OBJECT_WORDS.isdisjoint(first) and OBJECT_WORDS.isdisjoint(second)):
+            left.update(meet_objects(first, second, out, meet))
+        if not (ARRAY_WORDS.isdisjoint(first) and ARRAY_WORDS.isdisjoint(second)):
+            left.update(meet_arrays(first, second, out, meet))
         conjuncts = [*_listed(first, "allOf"), *_listed(second, "allOf"), *_composed(first, second, out)]
         if left:
             conjuncts.append(left)
@@ -131,8 +133,8 @@ class Meeting:
         A member such as 1.0 stays: the integer 1 equals it too, and the rest may accept that one.
         """
         if out:
-            rest = compile_schema(with_definitions(out, self.definitions))
-            options = tuple(option for option in options if holds_integral_float(option) or rest.accepts(option))
+            accepts = self._asker(out)
+            options = tuple(option for option in options if holds_integral_float(option) or accepts(option))
         if single and len(options) == 1:
             out["const"] = options[0]
         else:
@@ -143,12 +145,26 @@ class Meeting:
         """Add annotations to *out*, without a default or examples that it does not accept."""
         body = {keyword: value for keyword, value in out.items() if keyword not in ANNOTATIONS}
         if "default" in notes or "examples" in notes:
-            accepts = compile_schema(with_definitions(body, self.definitions)).accepts
+            accepts = self._asker(body)
             if "default" in notes and not accepts(notes["default"]):
                 del notes["default"]
             if "examples" in notes:
                 notes["examples"] = [value for value in cast("Sequence[Json]", notes["examples"]) if accepts(value)]
         return {**{name: value for name, value in notes.items() if value != []}, **body}
+
+    def _asker(self, schema: Schema) -> Callable[[Json], bool]:
+        """Return what answers whether *schema* accepts a value; it is compiled when first needed."""
+        compiled: list[SchemaValidator] = []
+
+        def accepts(value: Json) -> bool:
+            answer = accepts_flat(schema, value)
+            if answer is not None:
+                return answer
+            if not compiled:
+                compiled.append(compile_schema(with_definitions(schema, self.definitions)))
+            return compiled[0].accepts(value)
+
+        return accepts
 
 
 def _composed(first: Schema, second: Schema, out: dict[str, Json]) -> list[Json]:

@@ -7,40 +7,75 @@ In come two keyword maps; the conjunction is written into a third, and what has 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
 
 from gatewright.policy.evidence import kind_of
 from gatewright.policy.model import Json, Schema
 
-__all__ = ["kinds_of", "meet_kinds", "meet_options", "meet_scalars", "options_of"]
+__all__ = ["accepts_flat", "kinds_of", "meet_kinds", "meet_options", "meet_scalars", "options_of"]
 
 _LARGEST_EXACT: Final = 2**53
-_HIGHER: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
-_LOWER: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
-_SAME_OR_BOTH: Final = ("pattern", "format")
+_CHOICES: Final[Mapping[str, Callable[..., Json]]] = {
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
+    "uniqueItems": max,
+}
+_SAME_OR_BOTH: Final = ("pattern", "format", "multipleOf")
+_SCALARS: Final = frozenset({*_CHOICES, *_SAME_OR_BOTH})
+_FLAT: Final = frozenset(
+    {"type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength"}
+)
+_BOUNDS: Final = (
+    ("minimum", -math.inf),
+    ("maximum", math.inf),
+    ("exclusiveMinimum", -math.inf),
+    ("exclusiveMaximum", math.inf),
+)
 _NOTHING: Final = object()
 
 
 def meet_scalars(first: Schema, second: Schema, out: dict[str, Json]) -> dict[str, Json]:
     """Write into *out* what both ask of numbers, lengths and strings; return the keywords of *second* left over."""
-    for keywords, choose in ((_HIGHER, max), (_LOWER, min)):
-        for keyword in keywords:
-            limits = [cast("float", schema[keyword]) for schema in (first, second) if keyword in schema]
-            if limits:
-                out[keyword] = choose(limits)
+    out.update({keyword: value for keyword, value in first.items() if keyword in _SCALARS})
+    left: dict[str, Json] = {}
+    for keyword, value in second.items():
+        if keyword not in _SCALARS:
+            continue
+        if keyword not in out:
+            out[keyword] = value
+        elif keyword in _CHOICES:
+            out[keyword] = _CHOICES[keyword](out[keyword], value)
+        elif out[keyword] != value:
+            left[keyword] = value
     _tighten(out, "minimum", "exclusiveMinimum", max)
     _tighten(out, "maximum", "exclusiveMaximum", min)
-    if first.get("uniqueItems") or second.get("uniqueItems"):
-        out["uniqueItems"] = True
-    left: dict[str, Json] = {}
-    for keyword in _SAME_OR_BOTH:
-        _carry(first, second, keyword, out, left)
-    _carry(first, second, "multipleOf", out, left)
     if "multipleOf" in left and (step := _common_step(out["multipleOf"], left["multipleOf"])) is not None:
         out["multipleOf"] = step
         del left["multipleOf"]
     return left
+
+
+def accepts_flat(schema: Schema, value: Json) -> bool | None:
+    """
+    Answer whether *value* satisfies *schema* where no validator is needed: a scalar and nothing but bounds; else None.
+
+    Compiling costs more than this, and narrowing asks it of every default and option.
+    """
+    kind = kind_of(value)
+    kinds = kinds_of(schema)
+    if kind in ("array", "object") or not schema.keys() <= _FLAT:
+        return None
+    if kinds is not None and kind not in kinds and not (kind == "integer" and "number" in kinds):
+        return False
+    if isinstance(value, str):
+        return cast("int", schema.get("minLength", 0)) <= len(value) <= cast("float", schema.get("maxLength", math.inf))
+    if kind not in ("integer", "number"):
+        return True
+    number = cast("float", value)
+    least, most = (cast("float", schema.get(word, default)) for word, default in _BOUNDS[:2])
+    above, below = (cast("float", schema.get(word, default)) for word, default in _BOUNDS[2:])
+    return least <= number <= most and above < number < below
 
 
 def kinds_of(schema: Schema) -> tuple[str, ...] | None:
@@ -105,15 +140,6 @@ def _agree(first: object, second: object) -> object:
     if first != second:
         return _NOTHING
     return second if isinstance(first, float) else first
-
-
-def _carry(first: Schema, second: Schema, keyword: str, out: dict[str, Json], left: dict[str, Json]) -> None:
-    if keyword in first:
-        out[keyword] = first[keyword]
-        if keyword in second and second[keyword] != first[keyword]:
-            left[keyword] = second[keyword]
-    elif keyword in second:
-        out[keyword] = second[keyword]
 
 
 def _tighten(out: dict[str, Json], inclusive: str, exclusive: str, choose: object) -> None:
