@@ -121,11 +121,8 @@ def _change(value: Json, pointer: Pointer, change: Callable[[Json], Json]) -> Js
     if isinstance(value, Mapping):
         names = _names(value, pointer[0])
         return {**value, **{name: _change(value[name], pointer[1:], change) for name in names}}
-    if isinstance(value, list | tuple):
-        return [
-            _change(item, pointer[1:], change) if pointer[0] in ("*", str(index)) else item
-            for index, item in enumerate(value)
-        ]
+    if isinstance(value, list | tuple) and pointer[0] == "*":
+        return [_change(item, pointer[1:], change) for item in value]
     return value
 
 
@@ -138,9 +135,7 @@ def _hide(value: Json, pointer: Pointer) -> Json:
     name = pointer[0]
     if isinstance(value, Mapping):
         return {other: item for other, item in value.items() if name not in ("*", other)}
-    if isinstance(value, list | tuple):
-        return [item for index, item in enumerate(value) if name not in ("*", str(index))]
-    return value
+    return [] if isinstance(value, list | tuple) and name == "*" else value
 
 
 def _show_root(value: Json, pointers: tuple[Pointer, ...]) -> Json:
@@ -158,9 +153,11 @@ def _show(value: Json, tree: ShownTree) -> Json | _Gone:
         return value
     if isinstance(value, Mapping):
         return dict(_shown_members(value, tree))
-    if isinstance(value, list | tuple):
-        return [item for _, item in _shown_members({str(index): item for index, item in enumerate(value)}, tree)]
-    return _GONE
+    if not isinstance(value, list | tuple):
+        return _GONE
+    branch = tree.get("*")
+    shown = [] if branch is None else [_show(item, branch) for item in value]
+    return [item for item in shown if not isinstance(item, _Gone)]
 
 
 def _shown_members(value: JsonObject, tree: ShownTree) -> Iterator[tuple[str, Json]]:

@@ -30,6 +30,8 @@ _FRAGILE: Final = frozenset(
 )
 """What a value may stop satisfying, or what may quote it, once something below it is taken away or masked."""
 
+_ALL_PARTS: Final = frozenset({"properties", "patternProperties", "required", "items", "prefixItems"})
+
 
 def cut_published(schema: Schema, cuts: ResultCuts) -> Schema:
     """Return *schema* after *cuts*, in their order."""
@@ -98,22 +100,20 @@ def _steps(schema: Mapping[str, Json], head: str) -> Iterator[tuple[str, str | i
     """
     Yield where *head* leads: the keyword, the name or index in it, and whether all that it covers is meant.
 
-    A name leads into maps too, where its neighbours share one schema; an index leads into `items` likewise.
+    A name leads into maps too, where its neighbours share one schema. Arrays are entered by `*` alone.
     """
     every = head == "*"
     declared = _names(schema, "properties")
-    for name in declared:
-        if every or name == head:
-            yield "properties", name, True
+    for name in declared if every else [head] if head in declared else []:
+        yield "properties", name, True
     for name in _names(schema, "patternProperties"):
         yield "patternProperties", name, every
-    for keyword in ("additionalProperties", "unevaluatedProperties", "items", "unevaluatedItems"):
-        covers = head not in declared if keyword.endswith("Properties") else head.isdigit()
-        if isinstance(schema.get(keyword), Mapping) and (every or covers):
+    for keyword in ("additionalProperties", "unevaluatedProperties"):
+        if isinstance(schema.get(keyword), Mapping) and (every or head not in declared):
             yield keyword, None, every
-    for index in range(len(_list(schema.get("prefixItems")))):
-        if every or str(index) == head:
-            yield "prefixItems", index, True
+    if every:
+        yield from ((keyword, None, True) for keyword in ("items", "unevaluatedItems") if keyword in schema)
+        yield from (("prefixItems", index, True) for index in range(len(_list(schema.get("prefixItems")))))
 
 
 def _put(held: Json, name: str | int | None, child: Json) -> Json:
@@ -147,15 +147,13 @@ def _filtered(place: Schema) -> Schema:
 
 
 def _without(place: Schema, name: str) -> Schema:
-    """An object without the property *name*, or without any."""
-    gone = set(_names(place, "properties")) if name == "*" else {name}
-    out = dict(_filtered(place)) if name == "*" or name.isdigit() else dict(place)
+    """An object without the property *name*, or without any; of an array, `*` leaves no element."""
+    out = {keyword: value for keyword, value in place.items() if name != "*" or keyword not in _ALL_PARTS}
     if "properties" in out:
-        out["properties"] = {key: child for key, child in _object(out["properties"]).items() if key not in gone}
-    required = [key for key in _list(out.get("required")) if key not in gone and name != "*"]
+        out["properties"] = {key: child for key, child in _object(out["properties"]).items() if key != name}
     if "required" in out:
-        out["required"] = required
-    return out
+        out["required"] = [key for key in _list(out["required"]) if key != name]
+    return {**out, "maxItems": 0, "maxProperties": 0} if name == "*" else out
 
 
 def _masked(_place: Schema, mask: str) -> Schema:
@@ -186,8 +184,8 @@ def _shown_elements(place: Schema, tree: ShownTree, root: Schema) -> Schema:
     """The elements of an array, all under one schema since some may be left out."""
     out = dict(_filtered(place))
     items = out.pop("items", None)
-    branch = descend(tree, "*")
-    if branch is not None and len(tree) == 1 and items is not None:
+    branch = tree.get("*")
+    if branch is not None and items is not None:
         out["items"] = _shown(items, branch, root)
     return out
 
