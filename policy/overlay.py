@@ -12,30 +12,42 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.dialect import compile_schema
 from gatewright.policy.model import ArgumentCut, Json, Pointer, Schema
 from gatewright.policy.narrowing import imply_types, narrow
 from gatewright.policy.pruning import children
 from gatewright.policy.references import EARLY, Lookup, has_references, substitute
 
-__all__ = ["Overlays", "lay_over", "overlay_at"]
+__all__ = ["Late", "Overlays", "lay_over", "overlay_at"]
 
 _WHOSE = frozenset({"const", "enum", "pattern"})
 _DESCENDS = frozenset({"items", "additionalProperties"})
 
 
 @dataclass(frozen=True, slots=True)
+class Late:
+    """Narrowing of the values at *pointer*, asked of each as the condition `value`."""
+
+    pointer: Pointer
+    condition: ConditionSet
+    forbidden: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Overlays:
     """
-    The three overlays, each a schema or None, and the granted pointers with their (type, action).
+    The three overlays, each a schema or None, the granted pointers with their (type, action), and what can't be shown.
 
-    `narrowing` also requires every narrowed argument whose default does not pass.
+    `narrowing` also requires every narrowed argument whose default does not pass. *late* holds narrowing with
+    references that only a call can fill.
     """
 
     authority: Schema | None
     narrowing: Schema | None
     forbidding: Schema | None
     granted: tuple[tuple[Pointer, str, str], ...]
+    late: tuple[Late, ...] = ()
 
     def all(self) -> tuple[Schema, ...]:
         """Every overlay there is."""
@@ -51,21 +63,28 @@ def lay_over(base: Schema, cuts: Iterable[tuple[Pointer, ArgumentCut]], lookup: 
     """
     authority, narrowing, forbidding = _Node(), _Node(), _Node()
     granted: list[tuple[Pointer, str, str]] = []
+    late: list[Late] = []
+    unsure: set[Pointer] = set()
     narrowed: dict[Pointer, list[Schema]] = {}
     for pointer, cut in cuts:
         if cut.how != "narrow" or not (cut.schema or cut.granted):
             continue
-        whose, other = _split(cut.schema)
-        whose, other = (cast("Schema", substitute(part, lookup, EARLY)) for part in (whose, other))
+        whose, other = (cast("Schema", substitute(part, lookup, EARLY)) for part in _split(cut.schema))
+        waiting = {keyword: value for keyword, value in other.items() if has_references(value)}
+        if waiting:
+            late.append(Late(pointer, ConditionSet({"value": waiting}), cut.forbidden))
+            other = {keyword: value for keyword, value in other.items() if keyword not in waiting}
         _add(authority, base, pointer, whose)
         _add(forbidding if cut.forbidden else narrowing, base, pointer, other)
         narrowed.setdefault(pointer, []).extend(part for part in (whose, other) if part)
+        if waiting or cut.granted is not None:
+            unsure.add(pointer)
         if cut.granted is not None:
             granted.append((pointer, *cut.granted))
     for pointer, parts in narrowed.items():
-        if not _default_passes(base, pointer, parts, pointer in {place for place, *_ in granted}):
+        if pointer in unsure or not _default_passes(base, pointer, parts):
             narrowing.require(base, pointer)
-    return Overlays(authority.schema(), narrowing.schema(), forbidding.schema(), tuple(granted))
+    return Overlays(authority.schema(), narrowing.schema(), forbidding.schema(), tuple(granted), tuple(late))
 
 
 def overlay_at(base: Schema, pointer: Pointer, schema: Schema) -> Schema:
@@ -162,11 +181,9 @@ def _speaks_of_whose(value: Json) -> bool:
     return isinstance(value, list | tuple) and any(_speaks_of_whose(item) for item in value)
 
 
-def _default_passes(base: Schema, pointer: Pointer, parts: list[Schema], granted: bool) -> bool:
+def _default_passes(base: Schema, pointer: Pointer, parts: list[Schema]) -> bool:
     """Whether the default at *pointer* satisfies every narrowing of it; no default never does."""
     values = [place["default"] for place in children(base, pointer, base) if "default" in place]
-    if not values or granted:
-        return False
-    return all(
+    return bool(values) and all(
         compile_schema(imply_types(part)).accepts(value, integral_floats=True) for value in values for part in parts
     )

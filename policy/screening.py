@@ -7,15 +7,15 @@ filled, and the failure of each that does not. Pure: the rules are the developer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias, cast
 
 from gatewright.policy.complaints import Complaint, business_complaint, schema_complaints
 from gatewright.policy.dialect import SchemaValidator
 from gatewright.policy.errors import Invalid
-from gatewright.policy.model import Json, JsonObject
-from gatewright.policy.pointers import parse_pointer, read
+from gatewright.policy.model import Json, JsonObject, Pointer
+from gatewright.policy.pointers import format_pointer, parse_pointer, read
 from gatewright.policy.references import MISSING, Lookup, Missing
 from gatewright.policy.template import REASON, ArgumentTemplate, Conditional, OpenEntry, Part
 from gatewright.policy.view import View
@@ -127,7 +127,7 @@ def _screen_entry(
 ) -> Candidate | Failure:
     template = entry.arguments
     sent = arguments
-    if entry.duties.reason:
+    if entry.may_reason:
         sent = {name: value for name, value in arguments.items() if name != REASON}
     filled = entry.filling.fill(sent)
     candidate = Candidate(entry, position, filled, filled, entry.parts, {})
@@ -139,8 +139,9 @@ def _screen_entry(
         if errors:
             return Failure(entry.id, "schema", "invalid_arguments", errors)
     templates = _switch_limits(view, candidate, supply, context) if entry.conditional else ()
-    if not accepted or templates or template.granted:
-        failure = _ask(view, candidate, (template, *templates), accepted, _is_reasoned(arguments))
+    if not accepted or templates or template.granted or template.late or entry.may_reason:
+        lookup = call_lookup(view, candidate, supply, context)
+        failure = _ask(view, candidate, (template, *templates), accepted, _is_reasoned(arguments), lookup)
         if failure is not None:
             return failure
     return _apply_rules(view, candidate, supply)
@@ -157,12 +158,17 @@ def _base_errors(
 
 
 def _ask(
-    view: View, candidate: Candidate, templates: tuple[ArgumentTemplate, ...], accepted: bool, reasoned: bool
+    view: View,
+    candidate: Candidate,
+    templates: tuple[ArgumentTemplate, ...],
+    accepted: bool,
+    reasoned: bool,
+    lookup: Lookup,
 ) -> Failure | None:
     """
     Stages (b) and (c) of the entry's own template and those of the conditional limits that are on.
 
-    *accepted* says that the role schema took the arguments already, which leaves only `$granted` and the limits.
+    *accepted* says that the role schema took the arguments already, which leaves only what it cannot show.
     """
     entry, filled = candidate.entry, candidate.filled
     asked = templates[1:] if accepted else templates
@@ -171,12 +177,26 @@ def _ask(
         return Failure(entry.id, "authority", "forbidden", reason="not_theirs" if not whose else "not_granted")
     if not all(_all_accept(template.forbidding, filled) for template in asked):
         return Failure(entry.id, "narrowing", "forbidden", reason="on_violation")
-    errors = tuple(dict.fromkeys(error for template in asked for error in _narrowing_errors(template, filled)))
-    if not accepted and entry.duties.reason and not reasoned:
-        errors = (*errors, business_complaint(f"/{REASON}", "missing", "a reason for this call, in words"))
+    errors = [error for template in asked for error in _narrowing_errors(template, filled)]
+    for template in templates:
+        for place, forbidden in _late_failures(template, filled, lookup):
+            if forbidden:
+                return Failure(entry.id, "narrowing", "forbidden", reason="on_violation")
+            errors.append(_seen(template, business_complaint(format_pointer(place), "not_accepted", layer="schema")))
+    if not reasoned and any(part.duties.reason for part in candidate.parts):
+        errors.append(business_complaint(f"/{REASON}", "missing", "a reason for this call, in words"))
+    errors = list(dict.fromkeys(errors))
     if errors or not accepted:
-        return Failure(entry.id, "narrowing", "invalid_arguments", errors or (_unseen(),))
+        return Failure(entry.id, "narrowing", "invalid_arguments", tuple(errors) or (_unseen(),))
     return None
+
+
+def _late_failures(template: ArgumentTemplate, filled: JsonObject, lookup: Lookup) -> Iterator[tuple[Pointer, bool]]:
+    """Yield (place, whether it forbids) of every value that narrowing with late references does not take."""
+    for late in template.late:
+        for place, value in read(filled, late.pointer):
+            for unmet in late.condition.unmet({"value": value}, lookup):
+                yield place, unmet.forbidden or late.forbidden
 
 
 def _is_reasoned(arguments: JsonObject) -> bool:
@@ -186,13 +206,14 @@ def _is_reasoned(arguments: JsonObject) -> bool:
 
 def _narrowing_errors(template: ArgumentTemplate, filled: JsonObject) -> list[Complaint]:
     found = [item for each in template.narrowing for item in schema_complaints(each.errors(filled), template.shown)]
-    return [item if _is_shown(template, item) else _unseen() for item in found]
+    return [_seen(template, item) for item in found]
 
 
-def _is_shown(template: ArgumentTemplate, complaint: Complaint) -> bool:
-    top = complaint.field.split("/")[1] if complaint.field else ""
+def _seen(template: ArgumentTemplate, complaint: Complaint) -> Complaint:
+    """Return *complaint* where it speaks of a shown argument, else one that names nothing."""
+    place = parse_pointer(complaint.field)
     properties = cast("Mapping[str, Json]", template.visible.get("properties", {}))
-    return not top or top.replace("~1", "/").replace("~0", "~") in properties
+    return complaint if not place or place[0] in properties else _unseen()
 
 
 def _unseen() -> Complaint:

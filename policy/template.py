@@ -34,7 +34,17 @@ from gatewright.policy.overlay import Overlays, lay_over, overlay_at
 from gatewright.policy.pruning import adjust, prune
 from gatewright.policy.references import EARLY, Lookup, substitute
 
-__all__ = ["REASON", "ArgumentTemplate", "Conditional", "Grant", "OpenEntry", "Part", "merge_duties", "open_entry"]
+__all__ = [
+    "REASON",
+    "ArgumentTemplate",
+    "Conditional",
+    "Grant",
+    "OpenEntry",
+    "Part",
+    "merge_duties",
+    "open_entry",
+    "with_reason",
+]
 
 Grant: TypeAlias = "Callable[[str, str], Schema]"
 """(type, action) → the schema that shows what is granted; raises Unfilled where nothing is."""
@@ -59,16 +69,20 @@ class ArgumentTemplate:
     """
     The argument schemas of one entry (or of one conditional limit) for one caller; validators are compiled when asked.
 
-    *shown* is the role schema. *visible* is the base schema of the visible names alone. *hidden* narrows names
-    that are not shown: pins and hidden defaults, which are judged on the filled value.
+    *visible* is the base schema of the visible names alone, *shown* the role schema: *visible* under *overlaid*.
+    *hidden* narrows names that are not shown: pins and hidden defaults, which are judged on the filled value.
     """
 
-    def __init__(self, base: Schema, visible: Schema, shown: Schema, overlays: Overlays, hidden: Overlays) -> None:
+    def __init__(
+        self, base: Schema, visible: Schema, overlays: Overlays, hidden: Overlays, grants: tuple[Schema, ...]
+    ) -> None:
         self.base = base
         self.visible = visible
-        self.shown = shown
         self.overlays = overlays
         self.hidden = hidden
+        self.overlaid = (*overlays.all(), *grants)
+        self.late = overlays.late + hidden.late
+        self.shown = _narrowed(visible, self.overlaid)
 
     @property
     def granted(self) -> tuple[tuple[Pointer, str, str], ...]:
@@ -128,7 +142,7 @@ class OpenEntry:
     One open entry for one caller.
 
     *roles* opened it; resources and `$granted` are asked for them. *fixed* says that the filled value holds names that
-    are not shown, so it is judged beside what was sent.
+    are not shown, so it is judged beside what was sent. *may_reason* says that `_reason` may be sent.
     """
 
     id: str
@@ -138,6 +152,7 @@ class OpenEntry:
     fixed: bool
     parts: tuple[Part, ...]
     conditional: tuple[Conditional, ...]
+    may_reason: bool
     duties: Duties
     cuts: ResultCuts
     refusal: str | None
@@ -165,7 +180,11 @@ def open_entry(
     parts = tuple(_part(spec.name, source, lookup) for source in sources)
     duties = merge_duties(part.duties for part in parts)
     build = _Builder(base, visible, gone, lookup, grant)
-    arguments = build.template(cuts, reason=duties.reason)
+    arguments = build.template(cuts)
+    conditional = tuple(build.conditional(spec.name, limit) for limit in limits if limit.unless is not None)
+    may_reason = duties.reason or any(each.part.duties.reason for each in conditional)
+    if may_reason:
+        arguments.shown = with_reason(arguments.shown, required=duties.reason)
     defaults = dict(schema_defaults(base, base))
     return OpenEntry(
         id=entry.id,
@@ -175,7 +194,8 @@ def open_entry(
         fixed=bool(pins or arguments.hidden.all() or arguments.hidden.granted)
         or any(_inside(pointer, gone) for pointer in defaults),
         parts=parts,
-        conditional=tuple(build.conditional(spec.name, limit) for limit in limits if limit.unless is not None),
+        conditional=conditional,
+        may_reason=may_reason,
         duties=duties,
         cuts=_cuts(entry.result, lookup),
         refusal=entry.refusal,
@@ -207,7 +227,7 @@ class _Builder:
     lookup: Lookup
     grant: Grant
 
-    def template(self, cuts: Sequence[tuple[Pointer, ArgumentCut]], *, reason: bool = False) -> ArgumentTemplate:
+    def template(self, cuts: Sequence[tuple[Pointer, ArgumentCut]]) -> ArgumentTemplate:
         overlays = lay_over(self.visible, [cut for cut in cuts if not _inside(cut[0], self.gone)], self.lookup)
         hidden = lay_over(self.base, [cut for cut in cuts if _inside(cut[0], self.gone)], self.lookup)
         grants = tuple(
@@ -215,8 +235,7 @@ class _Builder:
         )
         for _, kind, action in hidden.granted:
             self.grant(kind, action)
-        shown = _narrowed(self.visible, (*overlays.all(), *grants))
-        return ArgumentTemplate(self.base, self.visible, _with_reason(shown) if reason else shown, overlays, hidden)
+        return ArgumentTemplate(self.base, self.visible, overlays, hidden, grants)
 
     def conditional(self, tool: str, limit: Limit) -> Conditional:
         unless = limit.unless or {}
@@ -259,10 +278,12 @@ def _with_texts(schema: Schema, texts: Mapping[Pointer, Mapping[str, Json]]) -> 
     return schema
 
 
-def _with_reason(schema: Schema) -> Schema:
-    reason: dict[str, Json] = {"type": "string", "minLength": 1}
+def with_reason(schema: Schema, *, required: bool) -> Schema:
+    """Return *schema* with the argument `_reason` added."""
+    reason: dict[str, Json] = {"type": "string", "minLength": 1, "description": "Why this call is needed, in words."}
     properties = {**cast("Mapping[str, Json]", schema.get("properties", {})), REASON: reason}
-    return {**schema, "properties": properties, "required": [*cast("list[str]", schema.get("required", [])), REASON]}
+    names = dict.fromkeys([*cast("list[str]", schema.get("required", [])), *([REASON] if required else [])])
+    return {**schema, "properties": properties, "required": list(names)}
 
 
 def _part(tool: str, source: Entry | Limit, lookup: Lookup) -> Part:

@@ -18,7 +18,7 @@ from gatewright.policy.engine import Engine, Standing
 from gatewright.policy.model import Caller, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
 from gatewright.policy.narrowing import any_of, narrow
 from gatewright.policy.references import Unfilled, early_lookup
-from gatewright.policy.template import Grant, OpenEntry, open_entry
+from gatewright.policy.template import Grant, OpenEntry, open_entry, with_reason
 
 __all__ = ["View", "caller_key", "open_view"]
 
@@ -146,8 +146,10 @@ def _granting(engine: Engine, standing: Standing, roles: frozenset[str]) -> Gran
 def _shown(entry: OpenEntry) -> Schema:
     shown = entry.arguments.shown
     for conditional in entry.conditional:
-        if conditional.arguments is not None:
-            shown = narrow(shown, conditional.arguments.shown)
+        for overlay in conditional.arguments.overlaid if conditional.arguments else ():
+            shown = narrow(shown, overlay)
+        if conditional.part.duties.reason:
+            shown = with_reason(shown, required=True)
     return shown
 
 
