@@ -60,7 +60,9 @@ def resolve_caller(payload: JsonObject, profile: Profile, profiles: Profiles, no
         claims=MappingProxyType({name: _frozen(value) for name, value in claims.items()}),
         token_id=token_id,
         issuer=profile.issuer,
+        issued_at=issued,
         expires_at=expires + profile.leeway,
+        session=_identifier(payload["sid"], "session") if "sid" in payload else "",
         key=caller_digest(profile.issuer, subject, tenant, roles, actor, claims),
     )
 
@@ -136,7 +138,7 @@ def _actor(payload: JsonObject, profile: Profile, prefix: str, known: frozenset[
     outermost = chain[0]
     roles = _role_names(outermost, rule.roles, "actor") & known
     identifiers = [prefix + _identifier(item.get("sub"), "actor") for item in chain]
-    return Actor(identifiers[0], roles)
+    return Actor(identifiers[0], roles, tuple(identifiers[1:]))
 
 
 def _chain(value: Json, claim: str, issuer: str) -> list[JsonObject]:

@@ -50,14 +50,13 @@ class KeysRead:
 
 
 class KeySource(Protocol):
-    """Finds an issuer's keys."""
+    """Finds an issuer's keys. *is_remote* says that finding one may do I/O."""
+
+    @property
+    def is_remote(self) -> bool: ...
 
     def find(self, key_id: str | None, algorithm: str) -> Key | None:
         """Return the key of that id and algorithm; without an id, the only key of that algorithm. None: no key."""
-        ...
-
-    def may_wait(self, key_id: str | None) -> bool:
-        """Answer whether finding that key may do I/O now."""
         ...
 
 
@@ -65,26 +64,25 @@ class KeySource(Protocol):
 class StaticKeys:
     """Keys that do not change: a file's or an inline set's."""
 
-    keys: tuple[Key, ...]
+    keys: tuple[Key, ...] = ()
+    is_remote: bool = False
 
     def find(self, key_id: str | None, algorithm: str) -> Key | None:
         """Return the key of that id and algorithm; without an id, the only key of that algorithm."""
         fitting = [key for key in self.keys if key.algorithm == algorithm and key_id in (None, key.id)]
         return fitting[0] if len(fitting) == 1 else None
 
-    def may_wait(self, key_id: str | None) -> bool:  # noqa: ARG002 - the answer is the same for every key
-        """Answer False: nothing is fetched."""
-        return False
-
 
 class RemoteKeys:
     """
-    Keys behind a URL, fetched when first needed, when stale and when a token names an unknown key.
+    Keys behind a URL, fetched when first needed, when stale, and when a token names an unknown key.
 
-    Fetches are at least *cooldown* seconds apart whatever tokens ask for, one at a time. While the URL does not answer,
-    the last keys go on counting until they are *lifetime* seconds old, then there are none. All times in seconds of
-    *timer*, which must not run backwards.
+    Fetches are one at a time and at least *cooldown* seconds apart, whatever tokens ask for. A key set that was fetched
+    replaces the one before it whole. While the URL does not answer, the last one goes on counting until it is
+    *lifetime* seconds old; then there are no keys. Times are in seconds of *timer*, which must not run backwards.
     """
+
+    is_remote = True
 
     def __init__(
         self,
@@ -102,41 +100,43 @@ class RemoteKeys:
         self._read = read
         self._timer = timer
         self._refresh, self._cooldown, self._lifetime = refresh, cooldown, lifetime
-        self._keys = StaticKeys(())
-        self._fetched: float | None = None
+        self._fetched: tuple[StaticKeys, float] | None = None
         self._asked: float | None = None
         self._lock = Lock()
 
     def find(self, key_id: str | None, algorithm: str) -> Key | None:
-        """Return the key of that id and algorithm, asking the URL if need be and if it may be asked again."""
-        if self.may_wait(key_id):
-            with self._lock:
-                if self.may_wait(key_id):
-                    self._ask()
-        return self._current().find(key_id, algorithm)
+        """
+        Return the key of that id and algorithm, asking the URL if need be and if it may be asked again.
 
-    def may_wait(self, key_id: str | None) -> bool:
-        """Answer whether the URL has to be asked, and may be."""
+        Who needs an unknown key while the URL is being asked waits for that answer; who has a key never does.
+        """
+        key, is_fresh = self._look(key_id, algorithm)
+        if key is not None and is_fresh:
+            return key
+        if self._lock.acquire(blocking=key is None):
+            try:
+                self._ask_if_due()
+            finally:
+                self._lock.release()
+        return self._look(key_id, algorithm)[0]
+
+    def _look(self, key_id: str | None, algorithm: str) -> tuple[Key | None, bool]:
+        if self._fetched is None:
+            return None, False
+        keys, since = self._fetched
+        age = self._timer() - since
+        return (keys.find(key_id, algorithm) if age < self._lifetime else None), age < self._refresh
+
+    def _ask_if_due(self) -> None:
         now = self._timer()
         if self._asked is not None and now - self._asked < self._cooldown:
-            return False
-        stale = self._fetched is None or now - self._fetched >= self._refresh
-        return stale or all(key.id != key_id for key in self._current().keys if key_id is not None)
-
-    def _current(self) -> StaticKeys:
-        fetched = self._fetched
-        if fetched is None or self._timer() - fetched >= self._lifetime:
-            return StaticKeys(())
-        return self._keys
-
-    def _ask(self) -> None:
-        self._asked = self._timer()
+            return
+        self._asked = now
         try:
             read = self._read(self._fetch(self.url))
         except (OSError, ValueError, Malformed):
             return
-        if read.keys:
-            self._keys, self._fetched = StaticKeys(read.keys), self._asked
+        self._fetched = (StaticKeys(read.keys), now)
 
 
 def read_keys(raw: bytes | JsonObject, algorithms: Iterable[str], import_key: ImportKey) -> KeysRead:

@@ -7,6 +7,8 @@ the signature and nothing else: what is read before and after it is stricter tha
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, cast
@@ -16,23 +18,40 @@ import jwt
 from gatewright.middleware.claims import resolve_caller
 from gatewright.middleware.compact import read_compact
 from gatewright.middleware.decode import Malformed
-from gatewright.middleware.keyset import Fetch, Key, KeySource, KeyUnfit, RemoteKeys, StaticKeys, read_keys
+from gatewright.middleware.fetch import HttpsFetch
+from gatewright.middleware.keyset import Fetch, Key, KeySource, KeysRead, KeyUnfit, RemoteKeys, StaticKeys, read_keys
 from gatewright.middleware.profiles import ALGORITHMS, Profile, Profiles, read_profiles
 from gatewright.middleware.unverified import Unverified
 from gatewright.policy.errors import Finding, Place, PolicyInvalid
-from gatewright.policy.model import Caller, JsonObject, PolicySet
+from gatewright.policy.model import Caller, JsonObject, Names
+from gatewright.policy.validator import thaw
 
 __all__ = ["Verifier", "build_verifier", "import_key"]
 
+_KEYS_HINT: Final = 'a JSON Web Key Set, {"keys": [ … ]}, of public keys'
+_FAULTS: Final = {
+    "absent": "there is no such file",
+    "unreadable": "no key set",
+    "unfit": "no key fits, or one is broken or too short",
+    "ambiguous": "a key says no `alg`, and several would fit",
+    "private_key": "a private key",
+    "repeated_id": "two keys of one id",
+}
 _JWS: Final = jwt.PyJWS(algorithms=list(ALGORITHMS), options=cast("Any", {"enforce_minimum_key_length": True}))
 
 
 class Verifier:
-    """Verifies tokens under one set of profiles; immutable but for the keys behind URLs, and free to share."""
+    """
+    Verifies tokens under one set of profiles; immutable but for the keys behind URLs, and free to share.
 
-    def __init__(self, profiles: Profiles, sources: Mapping[str, KeySource]) -> None:
+    *digest* names all that it was built from. *is_remote* says that verifying may wait for the network.
+    """
+
+    def __init__(self, profiles: Profiles, sources: Mapping[str, KeySource], digest: bytes = b"") -> None:
         self.profiles = profiles
         self.sources = dict(sources)
+        self.digest = digest
+        self.is_remote = any(source.is_remote for source in self.sources.values())
 
     def verify(self, token: str | None, now: float) -> Caller:
         """
@@ -90,47 +109,67 @@ def import_key(jwk: JsonObject, algorithm: str) -> object:
 
 
 def build_verifier(
-    policies: PolicySet,
+    data: JsonObject,
+    names: Names,
     read_file: Callable[[str], bytes],
     *,
-    fetch: Fetch,
-    timer: Callable[[], float],
+    fetch: Fetch | None = None,
+    timer: Callable[[], float] = time.monotonic,
+    previous: Verifier | None = None,
 ) -> Verifier:
     """
-    Return the verifier of *policies*; *read_file* gives the bytes of a file beside identity.yaml.
+    Return the verifier of an identity.yaml, whose plain data is *data*.
 
-    Nothing is fetched yet: an issuer whose URL is down keeps no process from starting.
+    *read_file* gives the bytes of a file beside it. *previous* itself is returned where nothing has changed, and keys
+    that it fetched are kept. Nothing is fetched here: an issuer whose URL is down keeps no process from starting.
 
     Raises:
         PolicyInvalid: identity.yaml or a key set of the folder is wrong.
     """
-    profiles = read_profiles(policies.profiles, policies.names)
+    profiles = read_profiles(data, names)
     findings: list[Finding] = []
     sources: dict[str, KeySource] = {}
+    digest = hashlib.sha256(repr([thaw(data), sorted(names.roles), sorted(names.actors)]).encode())
     for profile in profiles.listed:
-        reading = partial(read_keys, algorithms=profile.algorithms, import_key=import_key)
         if profile.keys.url is not None:
-            sources[profile.alias] = RemoteKeys(profile.keys.url, fetch, reading, timer=timer)
-        else:
-            sources[profile.alias] = _static_keys(profile, read_file, findings)
+            sources[profile.alias] = _remote_keys(profile, fetch or HttpsFetch(), timer, previous)
+            continue
+        raw = _raw_keys(profile, read_file)
+        digest.update(repr(raw).encode())
+        sources[profile.alias] = _static_keys(profile, raw, findings)
     if findings:
         raise PolicyInvalid(findings)
-    return Verifier(profiles, sources)
+    if previous is not None and previous.digest == digest.digest():
+        return previous
+    return Verifier(profiles, sources, digest.digest())
 
 
-def _static_keys(profile: Profile, read_file: Callable[[str], bytes], findings: list[Finding]) -> StaticKeys:
-    place = Place(profile.keys.file or "identity.yaml")
+def _remote_keys(profile: Profile, fetch: Fetch, timer: Callable[[], float], previous: Verifier | None) -> KeySource:
+    before = None if previous is None else previous.profiles.by_issuer.get(profile.issuer)
+    same = before is not None and (before.keys, before.algorithms) == (profile.keys, profile.algorithms)
+    if previous is not None and before is not None and same:
+        return previous.sources[before.alias]
+    reading = partial(read_keys, algorithms=profile.algorithms, import_key=import_key)
+    return RemoteKeys(profile.keys.url or "", fetch, reading, timer=timer)
+
+
+def _raw_keys(profile: Profile, read_file: Callable[[str], bytes]) -> bytes | JsonObject | None:
     try:
-        raw = read_file(profile.keys.file) if profile.keys.file is not None else profile.keys.inline or {}
-        read = read_keys(raw, profile.algorithms, import_key)
-    except (OSError, LookupError, ValueError, Malformed, PolicyInvalid):
-        hint = 'a JSON Web Key Set: {"keys": [ … ]}'
-        findings.append(Finding(place, "keys_unreadable", f"the keys of issuer {profile.alias} do not read", hint))
-        return StaticKeys(())
-    for fault in read.faults:
-        findings.append(Finding(place, f"key_{fault}", f"a key of issuer {profile.alias} cannot be used"))
-    if not read.keys and not read.faults:
-        findings.append(Finding(place, "keys_absent", f"no key for an algorithm of issuer {profile.alias}"))
+        return profile.keys.inline if profile.keys.file is None else read_file(profile.keys.file)
+    except (OSError, LookupError, ValueError, PolicyInvalid):
+        return None
+
+
+def _static_keys(profile: Profile, raw: bytes | JsonObject | None, findings: list[Finding]) -> StaticKeys:
+    place = Place(profile.keys.file or "identity.yaml")
+    whose = f"issuer {profile.alias}"
+    try:
+        read = KeysRead(faults=("absent",)) if raw is None else read_keys(raw, profile.algorithms, import_key)
+    except Malformed:
+        read = KeysRead(faults=("unreadable",))
+    faults = read.faults or (() if read.keys else ("unfit",))
+    for fault in faults:
+        findings.append(Finding(place, f"keys_{fault}", f"{_FAULTS[fault]}: the keys of {whose}", _KEYS_HINT))
     return StaticKeys(read.keys)
 
 

@@ -39,6 +39,7 @@ Detail: TypeAlias = Literal[
     "time",
     "lifetime",
     "token_id",
+    "session",
     "client",
     "tenant",
     "roles",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from base64 import urlsafe_b64encode
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from secrets import token_hex
@@ -18,6 +19,8 @@ from typing import Any, Final, Protocol
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
+
+from gatewright.middleware.record import Event, expand, header_of
 
 __all__ = ["FakeClock", "FakeIssuer", "ListJournal", "encode_part"]
 
@@ -172,6 +175,17 @@ class ListJournal:
     def append(self, line: bytes) -> None:
         """Keep *line*."""
         self.lines.append(bytes(line))
+
+    def events(self) -> list[Event]:
+        """Return the events of every line, in order."""
+        numbers: Counter[str | None] = Counter()
+        events: list[Event] = []
+        for line in self.lines:
+            call = header_of(line).call
+            found = expand(line, numbers[call])
+            numbers[call] += len(found)
+            events += found
+        return events
 
     def close(self) -> None:
         """Say that no line comes any more; those that are there can still be read."""
