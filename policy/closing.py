@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
-from gatewright.policy.definitions import Definitions, point_at, pointed_at
+from gatewright.policy.definitions import Definitions, alike, point_at, pointed_at
+from gatewright.policy.disjointness import are_disjoint
 from gatewright.policy.keywords import IMPLIED, LISTS, MAPS, SINGLES, Note, SchemaInvalid
 from gatewright.policy.model import Json, Pointer, Schema
 from gatewright.policy.pointers import format_pointer
@@ -118,7 +119,20 @@ class _Closing:
             elif keyword in MAPS:
                 named = cast("Mapping[str, Json]", value)
                 out[keyword] = {name: change(keyword, child, (name,)) for name, child in named.items()}
+        if "oneOf" in node and mode != "as_is" and not are_disjoint(node["oneOf"], self.definitions):
+            self._keep_exclusive(node, out)
         return out
+
+    def _keep_exclusive(self, node: Schema, out: dict[str, Json]) -> None:
+        """
+        Keep `oneOf` as it was and ask for one closed alternative beside it.
+
+        Closing an alternative can take away the second one that a value fits, which would let the value through.
+        """
+        exclusive = [self.close(branch, (), "as_is") for branch in cast("Sequence[Json]", node["oneOf"])]
+        if not alike(exclusive, out["oneOf"]):
+            out["allOf"] = [*cast("Sequence[Json]", out.get("allOf", ())), {"anyOf": out["oneOf"]}]
+            out["oneOf"] = exclusive
 
     def _reference(self, source: str, mode: Mode) -> str:
         key = (source, mode)

@@ -304,3 +304,32 @@ def test_definitions_that_nothing_needs_are_left_out() -> None:
     """What is not referred to is not shown, and is not looked at."""
     schema = with_x({}, **{"$defs": {"gone": {"bogus": 1}}})
     assert "$defs" not in check_schema(schema, where="t")
+
+
+def test_closing_the_alternatives_of_one_of_lets_nothing_more_through() -> None:
+    """A value that fits two open alternatives is still refused, though one of them, closed, would refuse it."""
+    schema = {
+        "type": "object",
+        "oneOf": [{"properties": {"a": {"type": "integer"}}}, {"properties": {"b": {"type": "integer"}}}],
+    }
+    validator = compile_schema(check_schema(schema, where="t"))
+    assert not compile_schema(schema).accepts({"a": 1})
+    assert not validator.accepts({"a": 1})
+    assert validator.accepts({"a": "text", "b": 1}) is False
+
+
+def test_alternatives_that_a_constant_tells_apart_stay_a_plain_one_of() -> None:
+    """A union with a discriminator, as pydantic writes it, needs nothing beside it."""
+    cat = {"type": "object", "properties": {"kind": {"const": "cat"}, "lives": {}}, "required": ["kind"]}
+    dog = {"type": "object", "properties": {"kind": {"enum": ["dog", "wolf"]}}, "required": ["kind"]}
+    pet = {
+        "oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}, {"type": "null"}],
+        "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/$defs/Cat"}},
+    }
+    schema = with_x(pet, **{"$defs": {"Cat": cat, "Dog": dog}})
+    read = read_schema(schema, where="t")
+    assert read.schema["properties"] == {"x": {"oneOf": pet["oneOf"]}}
+    assert ("dropped", "/properties/x/discriminator") in {(note.code, note.pointer) for note in read.notes}
+    validator = compile_schema(read.schema)
+    assert validator.accepts({"x": {"kind": "cat", "lives": 9}})
+    assert not validator.accepts({"x": {"kind": "dog", "lives": 9}})

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from tests.properties.schemas import corpus, role_schemas, schemas
 
-from gatewright.policy.dialect import compile_schema
+from gatewright.policy.dialect import SchemaInvalid, check_schema, compile_schema
 from gatewright.policy.narrowing import any_of, imply_types, narrow
 
 VALUES = corpus(400, seed=4)
@@ -42,6 +42,20 @@ def test_a_narrowed_role_schema_never_accepts_what_its_base_refuses(base: Any, c
     inner, outer = compile_schema(narrowed), compile_schema(base)
     for value in OBJECTS:
         assert outer.accepts(value) or not inner.accepts(value), value
+
+
+@pytest.mark.promise("P3")
+@_often
+@given(role_schemas())
+def test_normalising_a_schema_never_opens_it(schema: Any) -> None:
+    """Whatever the closed form of a schema accepts, the schema as it was given accepts."""
+    try:
+        closed = compile_schema(check_schema(schema, where="t"))
+    except SchemaInvalid:
+        reject()
+    given_ = compile_schema(schema)
+    for value in OBJECTS:
+        assert given_.accepts(value) or not closed.accepts(value), value
 
 
 @_seldom
