@@ -1,96 +1,54 @@
 """
-Who is calling? The first step: a token becomes a caller, and a verified token is remembered for a while.
+Who is calling? The first step: the call's token becomes its caller.
 
-In comes a token's text; out comes the frozen caller of the call, or the `unauthenticated` result. Keeps digests of
-tokens and never a token; decides nothing about what the caller may do.
+In comes a call with a token's text; out comes the call with its frozen caller, or the `unauthenticated` result. Decides
+nothing about what the caller may do.
 """
 
 from __future__ import annotations
 
-import hashlib
-from concurrent.futures import Future
-from threading import Lock
-from typing import Final
+from collections.abc import Generator
+from typing import Any, cast
 
-from cachetools import LRUCache
-
-from gatewright.middleware.compact import MAX_TOKEN
-from gatewright.middleware.token import Verifier
+from gatewright.middleware.call import Call, Outcome, Wait
+from gatewright.middleware.failures import Stopped
+from gatewright.middleware.identify import Identified, VerifiedTokens
+from gatewright.middleware.results import Unauthenticated
 from gatewright.middleware.unverified import Unverified
-from gatewright.policy.model import Caller
 
-__all__ = ["VerifiedTokens"]
-
-_LONGEST: Final = 300.0
-_MOST: Final = 8192
+__all__ = ["authenticate"]
 
 
-class VerifiedTokens:
-    """
-    Callers by the SHA-256 of their token, of one verifier.
-
-    One entry lives until its token expires, and at most *longest* seconds. Of threads that bring the same new token at
-    once, one verifies and the others wait for it. Refusals are not remembered. A reload that changes profiles or
-    keys makes a new verifier, and with it a new one of these.
-    """
-
-    def __init__(self, verifier: Verifier, *, longest: float = _LONGEST, most: int = _MOST) -> None:
-        self.verifier = verifier
-        self._longest = longest
-        self._callers: LRUCache[bytes, tuple[Caller, float]] = LRUCache(maxsize=most)
-        self._verifying: dict[bytes, Future[Caller]] = {}
-        self._lock = Lock()
-
-    def recall(self, token: str | None, now: float) -> Caller | None:
-        """Return the caller of a token verified before, or None. Never waits."""
-        digest = _digest(token)
-        return None if digest is None else self._recall(digest, now)
-
-    def resolve(self, token: str | None, now: float) -> Caller:
-        """
-        Return the caller of *token*, verifying it where it is not remembered.
-
-        Raises:
-            Unverified: nobody is calling.
-        """
-        digest = _digest(token)
-        if digest is None:
-            return self.verifier.verify(token, now)
-        caller = self._recall(digest, now)
-        return caller if caller is not None else self._verify_once(digest, token, now)
-
-    def _recall(self, digest: bytes, now: float) -> Caller | None:
-        with self._lock:
-            found = self._callers.get(digest)
-        return found[0] if found is not None and now < found[1] else None
-
-    def _verify_once(self, digest: bytes, token: str | None, now: float) -> Caller:
-        mine: Future[Caller] = Future()
-        with self._lock:
-            answer = self._verifying.setdefault(digest, mine)
-        if answer is mine:
-            self._verify(digest, token, now, mine)
-        failure = answer.exception()
-        if failure is None:
-            return answer.result()
-        raise Unverified(failure.reason, failure.detail) if isinstance(failure, Unverified) else failure
-
-    def _verify(self, digest: bytes, token: str | None, now: float, answer: Future[Caller]) -> None:
+def authenticate(call: Call) -> Outcome:
+    """Resolve the caller of *call*; waits only where an issuer's keys may have to be fetched."""
+    tokens = call.runtime.tokens
+    known = tokens.recall(call.token, call.now)
+    if known is None:
+        if tokens.verifier.is_remote:
+            return _authenticate_remotely(call, tokens)
         try:
-            caller = self.verifier.verify(token, now)
-        except BaseException as error:  # noqa: BLE001 - whoever waits must be told, whatever happened
-            with self._lock:
-                del self._verifying[digest]
-            answer.set_exception(error)
-            return
-        with self._lock:
-            self._callers[digest] = (caller, min(caller.expires_at, now + self._longest))
-            del self._verifying[digest]
-        answer.set_result(caller)
+            known = tokens.resolve(call.token, call.now)
+        except Unverified as refusal:
+            return _refuse(call, refusal)
+    _enter(call, known)
+    return None
 
 
-def _digest(token: str | None) -> bytes | None:
-    """Return the token's digest; None for what cannot be a token, and is not worth remembering."""
-    if not isinstance(token, str) or not 0 < len(token) <= MAX_TOKEN or not token.isascii():
-        return None
-    return hashlib.sha256(token.encode()).digest()
+def _authenticate_remotely(call: Call, tokens: VerifiedTokens) -> Generator[Wait, Any, Stopped | None]:
+    try:
+        known = cast("Identified", (yield Wait(tokens.resolve, call.token, call.now)))
+    except Unverified as refusal:
+        return _refuse(call, refusal)
+    _enter(call, known)
+    return None
+
+
+def _enter(call: Call, known: Identified) -> None:
+    call.caller = known.caller
+    call.trail.tenant = known.caller.tenant
+    call.trail.add("identity_resolved", **known.told)
+
+
+def _refuse(call: Call, refusal: Unverified) -> Stopped:
+    call.trail.add("identity_resolved", outcome=refusal.reason, reason=refusal.detail)
+    return call.stop(Unauthenticated(refusal.reason))

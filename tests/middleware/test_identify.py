@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from crafting import NOW, login, partner, verifier
-from gatewright.middleware.authenticate import VerifiedTokens
+from gatewright.middleware.identify import VerifiedTokens
 from gatewright.middleware.token import Verifier
 from gatewright.middleware.unverified import Unverified
 from gatewright.policy.model import Caller
@@ -75,7 +75,7 @@ def test_a_refusal_is_not_remembered(counting: Counting) -> None:
     token = login().token(nbf=NOW + 60)
     with pytest.raises(Unverified):
         tokens.resolve(token, NOW)
-    assert tokens.resolve(token, NOW + 60).subject == "ann"
+    assert tokens.resolve(token, NOW + 60).caller.subject == "ann"
 
 
 @pytest.mark.parametrize("token", [None, "", "x" * 20_000, "\ud800", b"bytes", 7])
@@ -100,7 +100,7 @@ def test_concurrent_identical_tokens_are_verified_once(counting: Counting, good:
     def ask() -> None:
         here.release()
         try:
-            answers.append(tokens.resolve(token, NOW).subject)
+            answers.append(tokens.resolve(token, NOW).caller.subject)
         except Unverified as error:
             answers.append(error.reason)
 
@@ -129,7 +129,7 @@ def test_threads_never_get_each_other_s_caller(counting: Counting) -> None:
         names = list(mine)
         for turn in range(60):
             name = names[(start + turn * 5) % 6]
-            if tokens.resolve(mine[name], NOW).subject != name:
+            if tokens.resolve(mine[name], NOW).caller.subject != name:
                 wrong.append(name)
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(16)]
@@ -145,5 +145,5 @@ def test_nothing_of_a_token_is_kept(counting: Counting) -> None:
     tokens = VerifiedTokens(counting)
     token = partner().token(tenant="initech")
     tokens.resolve(token, NOW)
-    kept = repr(vars(tokens)) + "".join(repr(item) for item in vars(tokens)["_callers"].items())
+    kept = repr(vars(tokens)) + "".join(repr(item) for item in vars(tokens)["_known"].items())
     assert not any(part in kept for part in token.split("."))
