@@ -114,9 +114,12 @@ class _Node:
         return nodes
 
     def require(self, base: Schema, pointer: Pointer) -> None:
-        if pointer[-1] != "*":
-            for node in self.at(base, pointer[:-1]):
-                node.required.add(pointer[-1])
+        """Ask for what *pointer* names, and for the parents it stands in; elements of an array need not exist."""
+        for length in range(len(pointer), 0, -1):
+            if pointer[length - 1] == "*":
+                continue
+            for node in self.at(base, pointer[: length - 1]):
+                node.required.add(pointer[length - 1])
 
     def schema(self) -> Schema | None:
         built: dict[str, Json] = {}
