@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pydantic_core import to_json
@@ -25,7 +25,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SORTED: Final[dict[tuple[str, ...], bool]] = {}
 
 
-def render(head: dict[str, object], events: list[tuple[str, int, dict[str, object]]]) -> bytes:
+def render(head: dict[str, object], events: Sequence[tuple[str, int, Mapping[str, object]]]) -> bytes:
     """Return *head*, whose keys are sorted, with *events* put into its member `events`."""
     head["events"] = events
     try:
@@ -40,7 +40,7 @@ def render(head: dict[str, object], events: list[tuple[str, int, dict[str, objec
     return _escape(line)
 
 
-def sort_keys(fields: dict[str, object]) -> dict[str, object]:
+def sort_keys(fields: Mapping[str, object]) -> Mapping[str, object]:
     """Return *fields* in the order of their names; free of work where they stand in it."""
     names = tuple(fields)
     known = _SORTED.get(names)

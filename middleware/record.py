@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Final
@@ -21,7 +21,17 @@ from gatewright.middleware.identifiers import new_id
 from gatewright.middleware.kinds import EventStatus, Field, Kind, check_fields, reached
 from gatewright.policy.errors import Misuse
 
-__all__ = ["Event", "Header", "Trail", "check_line", "event_line", "expand", "header_of", "stamp"]
+__all__ = [
+    "Event",
+    "Header",
+    "Trail",
+    "check_line",
+    "continue_line",
+    "event_line",
+    "expand",
+    "header_of",
+    "stamp",
+]
 
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _VERSION: Final = 1
@@ -77,6 +87,7 @@ class Trail:
     __slots__ = (
         "_began",
         "_events",
+        "_rendered",
         "_status",
         "_written",
         "answered",
@@ -101,7 +112,7 @@ class Trail:
     ) -> None:
         self._began = perf_counter_ns()
         self._events: list[tuple[Kind, int, dict[str, Field]]] = []
-        self._written = 0
+        self._written = self._rendered = 0
         self._status: EventStatus = "generated"
         self.at = at
         self.call = call or new_id()
@@ -135,16 +146,17 @@ class Trail:
 
     def line(self) -> bytes:
         """Return the events that are not marked as written, as one canonical line (docs/events.md)."""
-        events = [(kind, us, sort_keys(fields)) for kind, us, fields in self._events[self._written :]]  # type: ignore[arg-type]
+        events = [(kind, us, sort_keys(fields)) for kind, us, fields in self._events[self._written :]]
+        self._rendered = self._written + len(events)
         head: dict[str, object] = {"at": stamp(self.at), "call": self._ids(), "events": None}
         head |= {"sequence": self._written, "status": self._status, "v": _VERSION}
-        return render(head, events)  # type: ignore[arg-type]
+        return render(head, events)
 
     def mark(self) -> None:
-        """Take every event so far as written; the next line begins after them. Called once a line is durable."""
-        for kind, _, fields in self._events[self._written :]:
+        """Take the events of the last line as written; the next line begins after them. Called once it is durable."""
+        for kind, _, fields in self._events[self._written : self._rendered]:
             self._status = reached(self._status, kind, fields)
-        self._written = len(self._events)
+        self._written = self._rendered
 
     def _ids(self) -> dict[str, str]:
         ids = {"environment": environment().digest, "id": self.call, "interaction": self.interaction}
@@ -168,7 +180,18 @@ def event_line(kind: Kind, at: float, ids: Mapping[str, str] | None = None, /, *
     call = dict(sorted({**(ids or {}), "environment": environment().digest}.items()))
     status = "returned" if ids else "generated"
     head: dict[str, object] = {"at": stamp(at), "call": call, "events": None, "status": status, "v": _VERSION}
-    return render(head, [(kind, 0, sort_keys(fields))])  # type: ignore[arg-type]
+    return render(head, [(kind, 0, sort_keys(fields))])
+
+
+def continue_line(lines: Sequence[bytes], at: float, happened: Sequence[tuple[Kind, dict[str, Field]]]) -> bytes:
+    """Return a further line of the call that *lines*, all of them and in order, tell of; for whoever takes it over."""
+    events: list[Event] = []
+    for line in lines:
+        events += expand(line, len(events))
+    ids = {**json.loads(lines[0])["call"], "environment": environment().digest}
+    head: dict[str, object] = {"at": stamp(at), "call": ids, "events": None, "sequence": len(events)}
+    head |= {"status": events[-1].status, "v": _VERSION}
+    return render(head, [(kind, 0, sort_keys(fields)) for kind, fields in happened])
 
 
 def expand(line: bytes, following: int = 0) -> tuple[Event, ...]:

@@ -19,7 +19,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 from gatewright.middleware.tables import SCHEMA_VERSION, about, metadata
 from gatewright.policy.errors import GatewrightError, Misuse
 
-__all__ = ["StoreUnavailable", "Sync", "abandon", "open_store"]
+__all__ = ["StoreUnavailable", "Sync", "abandon", "is_in_memory", "open_store"]
 
 Sync: TypeAlias = Literal["full", "normal"]
 _BUSY_MS: Final = 5_000
@@ -68,6 +68,11 @@ def abandon(*belongings: object) -> None:
     They must neither be used nor closed here; closing one would meddle with the parent's locks and log.
     """
     _abandoned.extend(belongings)
+
+
+def is_in_memory(engine: Engine) -> bool:
+    """Return whether *engine*'s store is this process's memory: one connection, which is the store."""
+    return isinstance(engine.pool, StaticPool)
 
 
 def _url(place: str | Path) -> URL:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Column, Float, Index, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
+from sqlalchemy import Boolean, Column, Float, Index, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
 
 __all__ = ["SCHEMA_VERSION", "about", "event_line", "metadata", "operation"]
 
@@ -71,7 +71,7 @@ operation: Final = Table(
     Column("started_at", Float, nullable=False),
     Column("finished_at", Float),
     Column("expires_at", Float),
-    Column("retryable", Integer, nullable=False),
+    Column("retryable", Boolean, nullable=False),
     Column("outcome", LargeBinary),
     UniqueConstraint("key", name="operation_key"),
 )

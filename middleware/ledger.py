@@ -1,0 +1,309 @@
+"""
+Has this write been done, and may it start now? Operations and their events, in transactions that are synced to disk.
+
+In come proposals, and outcomes of operations that started; out comes what to do: run, replay, wait, refuse, or say
+that nobody knows. Never starts what may already have happened, and forgets nothing that is unresolved.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Final, Generic, TypeVar
+
+from sqlalchemy import Connection
+
+from gatewright.middleware import statements
+from gatewright.middleware.identifiers import new_id
+from gatewright.middleware.operations import Operation, Proposal, State, operation_key
+from gatewright.middleware.owners import this_process
+from gatewright.middleware.recovery import RUNNING, Ending, Why, closing_line, is_left, settle
+from gatewright.middleware.seal import KeyRing
+from gatewright.middleware.stores import StoreUnavailable
+from gatewright.middleware.transactions import Transactions
+
+__all__ = ["Found", "KeyReused", "Ledger", "Refused", "Started"]
+
+_RETENTION: Final = 86_400.0
+_POLL: Final = 0.05
+_log = logging.getLogger("gatewright.ledger")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The operation is yours: run the body now, then `finish` it whatever happens."""
+
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """
+    The operation exists, with these arguments.
+
+    *operation*'s state says what to do: `succeeded` or `failed` – release its stored outcome; `started` – `wait` for
+    it; `unknown` – say so.
+    """
+
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReused:
+    """The name was used for other arguments. Holds nothing of the first use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Generic[T]):
+    """The checks inside the transaction refused; nothing was written."""
+
+    answer: T
+
+
+class Ledger:
+    """
+    Operations and the chain of their events, in SQLite, synced in full. Any number of threads and processes.
+
+    *keys* digest arguments; *clock* tells seconds since the epoch; a finished operation is kept for *retention*
+    seconds, an unresolved one until somebody resolves it. Opening it takes care of what dead processes left behind.
+    """
+
+    def __init__(
+        self,
+        place: str | Path,
+        keys: KeyRing,
+        *,
+        clock: Callable[[], float] = time.time,
+        retention: float = _RETENTION,
+    ) -> None:
+        self._keys = keys
+        self._clock = clock
+        self._retention = retention
+        self._begin()
+        self._store = Transactions(place)
+        _ledgers.add(self)
+        self.recover_stale()
+
+    def _begin(self) -> None:
+        self._finished = threading.Condition()
+        self._unwritten: dict[str, Ending] = {}
+
+    def start(
+        self, proposal: Proposal, checks: Callable[[], T | None], line: Callable[[Operation], bytes]
+    ) -> Started | Found | KeyReused | Refused[T]:
+        """
+        Start the proposed write, or say why not, in one transaction.
+
+        *checks* run inside it, whatever else there is to say: what they return refuses. *line* gives the events so
+        far once the operation is known, and is written with it. An exception of either undoes everything.
+
+        Raises:
+            StoreUnavailable: nothing was started, and nothing may run.
+        """
+        self._write_endings()
+        operation = None
+        try:
+            with self._store.writing() as connection:
+                refusal = checks()
+                if refusal is not None:
+                    return Refused(refusal)
+                found = self._find(connection, proposal)
+                if isinstance(found, Found | KeyReused):
+                    return found
+                operation = self._begun(proposal, found)
+                RUNNING.add(operation.id)
+                self._write_start(connection, operation, found)
+                self._store.write_line(connection, line(operation))
+        except BaseException:
+            if operation is not None:
+                RUNNING.discard(operation.id)
+            raise
+        return Started(operation)
+
+    def finish(
+        self, operation: Operation, state: State, line: bytes, *, outcome: bytes | None = None, retryable: bool = False
+    ) -> bool:
+        """
+        Write how *operation* ended, with the rest of its call's events, in one transaction.
+
+        *outcome* is the result as released; *retryable* says that a failed one may be started again under its name.
+        Where it was given up for unknown meanwhile, this settles it after all, and *line* gives way to what is left
+        to tell. Returns False where it was resolved otherwise, which stands.
+
+        Raises:
+            StoreUnavailable: it could not be written: answer `unknown` and record nothing more. It is tried again.
+        """
+        now = self._clock()
+        expires_at = now + self._retention if state in ("succeeded", "failed") else None
+        ending = Ending(operation, state, now, expires_at, outcome, retryable)
+        try:
+            with self._store.writing() as connection:
+                settled = settle(connection, ending)
+                if settled:
+                    self._store.write_line(connection, line)
+                else:
+                    settled = self._end(connection, ending, "after_recovery", "unknown")
+        except StoreUnavailable:
+            self._unwritten[operation.id] = ending
+            raise
+        finally:
+            RUNNING.discard(operation.id)
+            with self._finished:
+                self._finished.notify_all()
+        return settled
+
+    def wait(self, operation: Operation, seconds: float) -> Operation:
+        """Return *operation* as it is once it no longer runs, or after *seconds*: then it may still be `started`."""
+        deadline = time.monotonic() + seconds
+        while True:
+            found = self.operation(operation.id) or operation
+            left = deadline - time.monotonic()
+            if found.state != "started" or left <= 0:
+                return found
+            with self._finished:
+                self._finished.wait(min(_POLL, left))
+
+    def operation(self, id: str) -> Operation | None:
+        """Return the operation that callers know as *id*; one that nobody will finish reads as `unknown`."""
+        with self._store.reading() as connection:
+            row = connection.execute(statements.BY_ID, {"id": id}).mappings().first()
+        if row is None:
+            return None
+        found = Operation(**row)
+        return replace(found, state="unknown") if found.state == "started" and is_left(found) else found
+
+    def operations(self, state: State) -> tuple[Operation, ...]:
+        """Return every operation in *state*, oldest first."""
+        with self._store.reading() as connection:
+            rows = connection.execute(statements.BY_STATE, {"state": state}).mappings().all()
+        return tuple(Operation(**row) for row in rows)
+
+    def recover_stale(self) -> tuple[Operation, ...]:
+        """Make `unknown` what dead processes left started, write the end of those calls, and return them."""
+        self._write_endings()
+        left = [found for found in self.operations("started") if is_left(found)]
+        if not left:
+            return ()
+        with self._store.writing() as connection:
+            left = [found for found in left if self._give_up(connection, found)]
+        _log.warning("%d operations of processes that are gone are unknown now", len(left))
+        return tuple(replace(found, state="unknown") for found in left)
+
+    def purge(self) -> int:
+        """Forget finished operations past their retention; return how many. Events and unresolved ones stay."""
+        with self._store.writing() as connection:
+            return connection.execute(statements.PURGE, {"now": self._clock()}).rowcount
+
+    def append(self, line: bytes, /) -> None:
+        """Write one more line of an effect, such as a late `business_committed`, at once."""
+        with self._store.writing() as connection:
+            self._store.write_line(connection, line)
+
+    def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
+        """Give the lines of effects, oldest first: all, those of one call, or those of one interaction."""
+        return self._store.lines(call, interaction)
+
+    def flush(self) -> None:
+        """Do nothing: every line is on the disk when its transaction ends."""
+
+    def close(self) -> None:
+        """Let go of the store. What runs still may finish: the store is opened again for it."""
+        self._store.close()
+
+    def _find(self, connection: Connection, proposal: Proposal) -> Found | KeyReused | Operation | None:
+        """Return what is to be answered; or an operation that may start again; or None where there is none."""
+        for found in _candidates(connection, proposal):
+            if found.expires_at is not None and found.expires_at <= self._clock():
+                connection.execute(statements.FORGET, {"this": found.id})
+                continue
+            matching = self._keys.matches(found.digest, found.tenant, "arguments", proposal.arguments)
+            if matching is None and found.state in ("started", "unknown"):
+                matching = True  # the key is gone: nobody can say that these are other arguments
+            if matching:
+                return self._answer(connection, found)
+            if proposal.name is not None:
+                return KeyReused()
+        return None
+
+    def _answer(self, connection: Connection, found: Operation) -> Found | Operation:
+        if found.state == "failed" and found.retryable:
+            return found
+        if found.state == "started" and is_left(found):
+            self._give_up(connection, found)
+            return Found(replace(found, state="unknown"))
+        return Found(found)
+
+    def _begun(self, proposal: Proposal, earlier: Operation | None) -> Operation:
+        return Operation(
+            id=earlier.id if earlier else new_id(),
+            key=earlier.key if earlier else operation_key(proposal),
+            tenant=proposal.tenant,
+            subject=proposal.subject,
+            tool=proposal.tool,
+            name=proposal.name,
+            interaction=proposal.interaction,
+            digest=self._keys.digest(proposal.tenant, "arguments", proposal.arguments),
+            state="started",
+            attempt=earlier.attempt + 1 if earlier else 1,
+            call=proposal.call,
+            trace=proposal.trace,
+            view=proposal.view,
+            owner=this_process(),
+            started_at=self._clock(),
+        )
+
+    def _write_start(self, connection: Connection, operation: Operation, earlier: Operation | None) -> None:
+        if earlier is not None:
+            connection.execute(statements.FORGET, {"this": earlier.id})
+        connection.execute(statements.INSERT, asdict(operation))
+
+    def _give_up(self, connection: Connection, operation: Operation) -> bool:
+        return self._end(connection, Ending(operation, "unknown", self._clock()), "process_gone")
+
+    def _end(self, connection: Connection, ending: Ending, why: Why, state: State = "started") -> bool:
+        settled = settle(connection, ending, state)
+        line = closing_line(connection, ending, why)
+        if line is not None:
+            self._store.write_line(connection, line)
+        return settled
+
+    def _write_endings(self) -> None:
+        """Try again what `finish` could not write."""
+        for id, ending in tuple(self._unwritten.items()):
+            with self._store.writing() as connection:
+                self._end(connection, ending, "outcome_not_written")
+            self._unwritten.pop(id, None)
+
+    def _forked(self) -> None:
+        RUNNING.clear()
+        self._begin()
+
+
+def _candidates(connection: Connection, proposal: Proposal) -> Iterator[Operation]:
+    """Give the operations that the proposed write may be: the one of its name, or unresolved ones beside it."""
+    if proposal.name is not None:
+        rows = connection.execute(statements.BY_KEY, {"key": operation_key(proposal)})
+    else:
+        scope = {"tenant": proposal.tenant, "subject": proposal.subject, "tool": proposal.tool}
+        rows = connection.execute(statements.UNRESOLVED, {**scope, "interaction": proposal.interaction})
+    return (Operation(**row) for row in rows.mappings().all())
+
+
+_ledgers: Final[weakref.WeakSet[Ledger]] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for ledger in _ledgers:
+        ledger._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

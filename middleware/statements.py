@@ -1,0 +1,73 @@
+"""
+What does the ledger say to its store? Every statement it uses, built once; SQLAlchemy compiles each once an engine.
+
+Holds no logic: which statement when is `ledger`'s business.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import bindparam, delete, insert, select, update
+
+from gatewright.middleware.tables import event_line, operation
+
+__all__ = [
+    "BY_ID",
+    "BY_KEY",
+    "BY_STATE",
+    "CALL_LINES",
+    "FORGET",
+    "INSERT",
+    "PURGE",
+    "SETTLE",
+    "UNRESOLVED",
+]
+
+INSERT: Final = insert(operation)
+
+BY_ID: Final = select(operation).where(operation.c.id == bindparam("id"))
+
+BY_KEY: Final = select(operation).where(operation.c.key == bindparam("key"))
+
+BY_STATE: Final = (
+    select(operation).where(operation.c.state == bindparam("state")).order_by(operation.c.started_at, operation.c.id)
+)
+
+UNRESOLVED: Final = (
+    select(operation)
+    .where(
+        operation.c.interaction == bindparam("interaction"),
+        operation.c.tool == bindparam("tool"),
+        operation.c.tenant == bindparam("tenant"),
+        operation.c.subject == bindparam("subject"),
+        operation.c.state.in_(("started", "unknown")),
+    )
+    .order_by(operation.c.started_at, operation.c.id)
+)
+"""What may be the operation that an unnamed call repeats; whether it is, its digest says."""
+
+SETTLE: Final = (
+    update(operation)
+    .where(
+        operation.c.id == bindparam("this"),
+        operation.c.attempt == bindparam("this_attempt"),
+        operation.c.state == bindparam("this_state"),
+    )
+    .values(
+        state=bindparam("new_state"),
+        finished_at=bindparam("new_finished_at"),
+        expires_at=bindparam("new_expires_at"),
+        retryable=bindparam("new_retryable"),
+        outcome=bindparam("new_outcome"),
+    )
+)
+"""The attempt fences: the outcome of an earlier one changes nothing."""
+
+FORGET: Final = delete(operation).where(operation.c.id == bindparam("this"))
+
+PURGE: Final = delete(operation).where(
+    operation.c.expires_at <= bindparam("now"), operation.c.state.in_(("succeeded", "failed"))
+)
+
+CALL_LINES: Final = select(event_line.c.line).where(event_line.c.call == bindparam("call")).order_by(event_line.c.id)
