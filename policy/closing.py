@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
-from gatewright.policy.definitions import Definitions, alike, point_at, pointed_at
+from gatewright.policy.definitions import Definitions, point_at, pointed_at
 from gatewright.policy.disjointness import are_disjoint
 from gatewright.policy.keywords import IMPLIED, LISTS, MAPS, SINGLES, Note, SchemaInvalid
 from gatewright.policy.model import Json, Pointer, Schema
@@ -29,7 +29,7 @@ _PARTS: Final = ("items", "prefixItems", "additionalProperties", "unevaluatedIte
 _COMPOSED: Final = ("allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "$ref")
 _PASSED_ON: Final = ("anyOf", "oneOf", "$ref")
 _SAYS: Final = ("additionalProperties", "unevaluatedProperties")
-_SUFFIX: Final[Mapping[Mode, str]] = {"closed": "", "part": "_open", "as_is": "_as_is"}
+_SUFFIX: Final[Mapping[Mode, str]] = {"closed": "_closed", "part": "_open", "as_is": "_as_is"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +52,17 @@ def close(body: Schema, definitions: Definitions) -> Closed:
     closing = _Closing(definitions)
     closing.check_top(body, ())
     closed = closing.close(body, (), "closed")
-    done: dict[str, Json] = {}
-    while closing.waiting:
-        name, source, mode = closing.waiting.pop(0)
-        done[name] = closing.close(definitions[source], ("$defs", name), mode)
-    return Closed(cast("Schema", closed), done, tuple(closing.notes))
+    return Closed(cast("Schema", closed), closing.close_definitions(), tuple(closing.notes))
 
 
 class _Closing:
     """One closing of one schema; a definition that is used in several ways is kept once for each way."""
 
-    def __init__(self, definitions: Definitions) -> None:
+    def __init__(self, definitions: Definitions, *, is_trial: bool = False) -> None:
         self.definitions = definitions
+        self.is_trial = is_trial
         self.notes: list[Note] = []
-        self.waiting: list[tuple[str, str, Mode]] = []
+        self._waiting: list[tuple[str, str, Mode]] = []
         self._names: dict[tuple[str, Mode], str] = {}
 
     def close(self, node: Json, at: Pointer, mode: Mode) -> Json:
@@ -83,6 +80,14 @@ class _Closing:
         if not composed:
             _check_required(out, at)
         return out
+
+    def close_definitions(self) -> dict[str, Json]:
+        """Return the definitions that what was closed so far refers to, each closed as its use asks."""
+        done: dict[str, Json] = {}
+        while self._waiting:
+            name, source, mode = self._waiting.pop()
+            done[name] = self.close(self.definitions[source], ("$defs", name), mode)
+        return done
 
     def check_top(self, node: Json, at: Pointer, depth: int = 0) -> None:
         """Refuse a root that accepts any name, itself or through what it is composed of."""
@@ -119,29 +124,35 @@ class _Closing:
             elif keyword in MAPS:
                 named = cast("Mapping[str, Json]", value)
                 out[keyword] = {name: change(keyword, child, (name,)) for name, child in named.items()}
-        if "oneOf" in node and mode != "as_is" and not are_disjoint(node["oneOf"], self.definitions):
-            self._keep_exclusive(node, out)
+        if "oneOf" in node and mode != "as_is" and not self.is_trial:
+            self._check_exclusive(node["oneOf"], (*at, "oneOf"), composed)
         return out
 
-    def _keep_exclusive(self, node: Schema, out: dict[str, Json]) -> None:
+    def _check_exclusive(self, alternatives: Json, at: Pointer, mode: Mode) -> None:
         """
-        Keep `oneOf` as it was and ask for one closed alternative beside it.
+        Refuse a `oneOf` that closing would change, unless no value can fit two of its alternatives.
 
-        Closing an alternative can take away the second one that a value fits, which would let the value through.
+        Closing one can take away the second alternative that a value fits, which would let the value through.
         """
-        exclusive = [self.close(branch, (), "as_is") for branch in cast("Sequence[Json]", node["oneOf"])]
-        if not alike(exclusive, out["oneOf"]):
-            out["allOf"] = [*cast("Sequence[Json]", out.get("allOf", ())), {"anyOf": out["oneOf"]}]
-            out["oneOf"] = exclusive
+        if are_disjoint(alternatives, self.definitions):
+            return
+        trial = _Closing(self.definitions, is_trial=True)
+        for branch in cast("Sequence[Json]", alternatives):
+            trial.close(branch, at, mode)
+        trial.close_definitions()
+        if trial.notes:
+            hint = "write anyOf, close each alternative, or require a constant that tells them apart"
+            raise SchemaInvalid("ambiguous_alternatives", format_pointer(at), hint=hint)
 
     def _reference(self, source: str, mode: Mode) -> str:
         key = (source, mode)
         if key not in self._names:
-            name, taken = source + _SUFFIX[mode], {*self._names.values(), *self.definitions} - {source}
-            while name in taken:
+            used = set(self._names.values())
+            name = source if source not in used else source + _SUFFIX[mode]
+            while name in used or (name in self.definitions and name != source):
                 name += "_"
             self._names[key] = name
-            self.waiting.append((name, source, mode))
+            self._waiting.append((name, source, mode))
         return point_at(self._names[key])
 
     def _speaks(self, node: Schema, keyword: str, depth: int = 0) -> bool:
