@@ -191,6 +191,8 @@ class _Reading:
 
     def _keys(self) -> KeysAt:
         keys = self.item.get("keys")
+        if _is_list(keys):
+            return KeysAt(inline={"keys": keys})
         if isinstance(keys, Mapping):
             file, url = keys.get("file"), keys.get("url")
             if set(keys) == {"file"} and isinstance(file, str) and file:

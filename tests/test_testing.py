@@ -67,6 +67,13 @@ def test_an_issuer_rotates_its_key() -> None:
     assert before["x"] != after["x"]
 
 
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+def test_an_issuer_can_be_made_again_from_its_key(algorithm: str) -> None:
+    """The same key has the same id, so that a key file written once stays true."""
+    issuer = FakeIssuer(algorithm=algorithm)
+    assert FakeIssuer(algorithm=algorithm, key=issuer.private_key()).jwks() == issuer.jwks()
+
+
 def test_a_list_journal_tells_its_events() -> None:
     """Lines stay as they were appended, and expand to numbered events, also after it was closed."""
     journal = ListJournal()

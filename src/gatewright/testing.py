@@ -7,18 +7,19 @@ that what verifies tokens is never what made them. Nothing here belongs in produ
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
-from secrets import token_hex
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from gatewright.middleware.record import Event, expand, header_of
 
@@ -42,8 +43,14 @@ class FakeClock:
         self.now += seconds
 
 
+class _Clock(Protocol):
+    def time(self) -> float: ...
+
+
 class _Signer(Protocol):
     def jwk(self) -> dict[str, str]: ...
+
+    def private_key(self) -> bytes: ...
 
     def sign(self, data: bytes) -> bytes: ...
 
@@ -53,7 +60,8 @@ class FakeIssuer:
     An issuer of access tokens, with a key made on the spot.
 
     *algorithm* is RS256, ES256 or EdDSA. The names of the claims follow the profile under test. Each issuer, and each
-    `rotate`, has a key and a key id of its own.
+    `rotate`, has a key of its own, unless a private *key* is given (PEM, as `private_key` returns it). The key id is
+    derived from the key.
     """
 
     def __init__(
@@ -65,7 +73,8 @@ class FakeIssuer:
         tenant_claim: str = "tenant",
         roles_claim: str = "roles",
         actor_claim: str = "act",
-        clock: Any = None,
+        clock: _Clock | None = None,
+        key: bytes | None = None,
     ) -> None:
         self.issuer = issuer
         self.audience = audience
@@ -75,12 +84,20 @@ class FakeIssuer:
         self.actor_claim = actor_claim
         self.clock = FakeClock() if clock is None else clock
         self._numbers = count(1)
-        self.rotate()
+        self._use(key)
 
     def rotate(self) -> None:
         """Make a new key; from now on tokens are signed with it, and `jwks` holds it alone."""
-        self.key_id = f"{self.algorithm.lower()}-{token_hex(4)}"
-        self._signer = _SIGNERS[self.algorithm]()
+        self._use(None)
+
+    def private_key(self) -> bytes:
+        """Return the private key as PEM, not encrypted: for local work, so that tokens outlive the process."""
+        return self._signer.private_key()
+
+    def _use(self, key: bytes | None) -> None:
+        self._signer = _SIGNERS[self.algorithm](key)
+        thumbprint = hashlib.sha256(json.dumps(self._signer.jwk(), sort_keys=True).encode()).hexdigest()
+        self.key_id = f"{self.algorithm.lower()}-{thumbprint[:12]}"
 
     def jwks(self) -> dict[str, list[dict[str, str]]]:
         """Return the public key as a JSON Web Key Set."""
@@ -205,25 +222,37 @@ def _integer(value: int, size: int | None = None) -> str:
     return encode_part(value.to_bytes(size or (value.bit_length() + 7) // 8, "big"))
 
 
+def _pem(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
 class _Rsa:
-    def __init__(self) -> None:
-        self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    def __init__(self, pem: bytes | None) -> None:
+        made = rsa.generate_private_key(65537, 2048) if pem is None else load_pem_private_key(pem, None)
+        self._key = cast("rsa.RSAPrivateKey", made)
 
     def jwk(self) -> dict[str, str]:
         numbers = self._key.public_key().public_numbers()
         return {"kty": "RSA", "n": _integer(numbers.n), "e": _integer(numbers.e)}
+
+    def private_key(self) -> bytes:
+        return _pem(self._key)
 
     def sign(self, data: bytes) -> bytes:
         return self._key.sign(data, padding.PKCS1v15(), SHA256())
 
 
 class _P256:
-    def __init__(self) -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
+    def __init__(self, pem: bytes | None) -> None:
+        made = ec.generate_private_key(ec.SECP256R1()) if pem is None else load_pem_private_key(pem, None)
+        self._key = cast("ec.EllipticCurvePrivateKey", made)
 
     def jwk(self) -> dict[str, str]:
         numbers = self._key.public_key().public_numbers()
         return {"kty": "EC", "crv": "P-256", "x": _integer(numbers.x, 32), "y": _integer(numbers.y, 32)}
+
+    def private_key(self) -> bytes:
+        return _pem(self._key)
 
     def sign(self, data: bytes) -> bytes:
         r, s = decode_dss_signature(self._key.sign(data, ec.ECDSA(SHA256())))
@@ -231,14 +260,18 @@ class _P256:
 
 
 class _Ed25519:
-    def __init__(self) -> None:
-        self._key = ed25519.Ed25519PrivateKey.generate()
+    def __init__(self, pem: bytes | None) -> None:
+        made = ed25519.Ed25519PrivateKey.generate() if pem is None else load_pem_private_key(pem, None)
+        self._key = cast("ed25519.Ed25519PrivateKey", made)
 
     def jwk(self) -> dict[str, str]:
         return {"kty": "OKP", "crv": "Ed25519", "x": encode_part(self._key.public_key().public_bytes_raw())}
+
+    def private_key(self) -> bytes:
+        return _pem(self._key)
 
     def sign(self, data: bytes) -> bytes:
         return self._key.sign(data)
 
 
-_SIGNERS: Final[Mapping[str, Callable[[], _Signer]]] = {"RS256": _Rsa, "ES256": _P256, "EdDSA": _Ed25519}
+_SIGNERS: Final[Mapping[str, Callable[[bytes | None], _Signer]]] = {"RS256": _Rsa, "ES256": _P256, "EdDSA": _Ed25519}

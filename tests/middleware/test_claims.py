@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from crafting import NOW, login, partner, verifier
+from crafting import NOW, login, names, no_file, partner, verifier
 from gatewright.middleware.claims import caller_digest, resolve_caller
+from gatewright.middleware.token import build_verifier
 from gatewright.middleware.unverified import Unverified
 from gatewright.policy.model import Actor, Caller
 
@@ -62,6 +63,14 @@ def test_only_the_outermost_actor_counts() -> None:
 def test_the_roles_of_an_actor_are_declared_actors_roles() -> None:
     """A subject's role in an act claim grants nothing, and the reverse."""
     assert caller(act={"sub": "bot", "roles": ["copilot", "lead"]}).actor == Actor("bot", frozenset({"copilot"}))
+
+
+def test_an_actor_claim_that_is_only_named_gives_no_roles() -> None:
+    """With a bare `actor: act` the roles of an actor come from g rows alone."""
+    profile = login().profile(["acme"], actor="act")
+    checking = build_verifier({"issuers": [profile]}, names(), no_file)
+    token = login().token(act={"sub": "bot", "roles": ["copilot"]})
+    assert checking.verify(token, NOW).actor == Actor("bot")
 
 
 @pytest.mark.case(47)

@@ -105,6 +105,12 @@ def test_a_fault_is_a_finding_about_its_key(change: dict[str, Any]) -> None:
     assert f"identity_invalid: issuers[0].{key}: " in only
 
 
+@pytest.mark.parametrize("keys", [{"keys": [{"kty": "OKP"}]}, [{"kty": "OKP"}]])
+def test_keys_may_stand_inline(keys: object) -> None:
+    """As a whole key set or as the list in it."""
+    assert read({"keys": keys}).listed[0].keys.inline == {"keys": [{"kty": "OKP"}]}
+
+
 def test_all_faults_are_told_at_once() -> None:
     """Two of one issuer and one of another."""
     assert len(findings({"alias": "a/b", "leeway": "1h"}, {"issuer": 7, "alias": "other"})) == 3

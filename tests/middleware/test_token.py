@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+import random
+import string
 import traceback
 from collections import Counter
 from pathlib import Path
@@ -252,3 +254,71 @@ def test_an_act_claim_that_no_profile_reads_is_refused(actor: object) -> None:
     assert refusal(login().token(act="bot"), of=checking).detail == "actor"
     acting = checking.verify(login().token(agent={"sub": "bot"}), NOW).actor
     assert (acting is None) is (actor is None)
+
+
+@pytest.mark.promise("P11")
+def test_no_random_change_of_a_token_is_accepted() -> None:
+    """Of tokens with a character changed, added, dropped or moved: each is refused by a check of ours."""
+    dice = random.Random(7519)
+    issuer = partner()
+    token = issuer.token(tenant="initech")
+    letters = string.ascii_letters + string.digits + "-_=.+/ \n\x00é"
+    for _ in range(3_000):
+        at = dice.randrange(len(token))
+        change = dice.choice(
+            [token[:at] + dice.choice(letters) + token[at + dice.randint(0, 1) :], token[:at] + token[at + 1 :]]
+        )
+        if change != token:
+            assert refusal(change).detail != "error"
+
+
+@pytest.mark.promise("P11")
+def test_no_random_claim_breaks_anything() -> None:
+    """Signed payloads with random values in random claims: a caller of the right shape, or a refusal by a check of ours."""
+    dice = random.Random(9068)
+    issuer = partner()
+    good = issuer.claims("ann", "initech", ["analyst"], act={"sub": "bot", "roles": ["copilot"]})
+    claims = [*good, "nbf", "sid", "cnf"]
+    values: list[Any] = [
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1e300,
+        2**53,
+        "",
+        "x",
+        "*",
+        "é",
+        "\x7f",
+        "9" * 300,
+        [],
+        [[]],
+        {},
+        ["a", 1],
+    ]
+    values += [
+        {"sub": "x"},
+        {"sub": "x", "act": {"sub": "y"}},
+        ["analyst"],
+        NOW,
+        str(NOW),
+        "tools",
+        ["tools"],
+        {"a": {}},
+    ]
+    accepted = 0
+    for _ in range(3_000):
+        payload = good | {dice.choice(claims): dice.choice(values) for _ in range(dice.randint(1, 2))}
+        try:
+            caller = verifier().verify(issuer.sign(payload), NOW)
+        except Unverified as error:
+            assert error.detail != "error"
+        else:
+            accepted += 1
+            assert caller.tenant == "initech"
+            assert caller.roles <= {"analyst"}
+            assert caller.actor is None or caller.actor.roles <= {"copilot"}
+            assert NOW < caller.expires_at <= NOW + 3605
+    assert accepted > 0
