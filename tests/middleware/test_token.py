@@ -265,16 +265,14 @@ def test_no_random_change_of_a_token_is_accepted() -> None:
     letters = string.ascii_letters + string.digits + "-_=.+/ \n\x00é"
     for _ in range(3_000):
         at = dice.randrange(len(token))
-        change = dice.choice(
-            [token[:at] + dice.choice(letters) + token[at + dice.randint(0, 1) :], token[:at] + token[at + 1 :]]
-        )
+        change = token[:at] + dice.choice(["", *letters]) + token[at + dice.randint(0, 1) :]
         if change != token:
             assert refusal(change).detail != "error"
 
 
 @pytest.mark.promise("P11")
 def test_no_random_claim_breaks_anything() -> None:
-    """Signed payloads with random values in random claims: a caller of the right shape, or a refusal by a check of ours."""
+    """Signed payloads with random values: a caller of the right shape, or a refusal by a check of ours."""
     dice = random.Random(9068)
     issuer = partner()
     good = issuer.claims("ann", "initech", ["analyst"], act={"sub": "bot", "roles": ["copilot"]})
@@ -308,13 +306,13 @@ def test_no_random_claim_breaks_anything() -> None:
         ["tools"],
         {"a": {}},
     ]
-    accepted = 0
+    accepted = broken = 0
     for _ in range(3_000):
         payload = good | {dice.choice(claims): dice.choice(values) for _ in range(dice.randint(1, 2))}
         try:
             caller = verifier().verify(issuer.sign(payload), NOW)
         except Unverified as error:
-            assert error.detail != "error"
+            broken += error.detail == "error"
         else:
             accepted += 1
             assert caller.tenant == "initech"
@@ -322,3 +320,4 @@ def test_no_random_claim_breaks_anything() -> None:
             assert caller.actor is None or caller.actor.roles <= {"copilot"}
             assert NOW < caller.expires_at <= NOW + 3605
     assert accepted > 0
+    assert broken == 0
