@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from crafting import names
 from gatewright.middleware.profiles import Profiles, read_profiles
@@ -109,6 +111,14 @@ def test_a_fault_is_a_finding_about_its_key(change: dict[str, Any]) -> None:
 def test_keys_may_stand_inline(keys: object) -> None:
     """As a whole key set or as the list in it."""
     assert read({"keys": keys}).listed[0].keys.inline == {"keys": [{"kty": "OKP"}]}
+
+
+def test_the_shipped_profiles_are_read() -> None:
+    """policies/identity.yaml, with the names beside it."""
+    folder = Path(__file__).parents[2] / "policies"
+    data, declared = (yaml.safe_load((folder / f"{name}.yaml").read_text("utf-8")) for name in ("identity", "names"))
+    profiles = read_profiles(data, names(*declared["tenants"]))
+    assert [profile.alias for profile in profiles.listed] == ["login"]
 
 
 def test_all_faults_are_told_at_once() -> None:
