@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from reference.references import Unfilled, as_pointer, at, fill, is_unfilled, places, tokens
-from reference.schema import TEXTS, Error, Judge, resolve
+from reference.schema import TEXTS, Error, Judge, is_same, resolve
 
 BESIDE = (*TEXTS, "$granted", "$authority", "on_violation")
 
@@ -49,19 +49,20 @@ def fill_arguments(
     """
     *sent* with pins and defaults in it.
 
-    A shown argument's default that does not pass its narrowing is left out: the argument has become required.
+    A default that does not pass its narrowing is left out where the argument is shown: it has become required.
     """
     filled: dict[str, Any] = copy.deepcopy(dict(sent))
-    hidden = {pointer[0] for pointer, cut in _each(cuts) if len(pointer) == 1 and is_hidden(cut)}
-    shown = (set(base.get("required", [])) | {tokens(name)[0] for name in cuts[0]}) - hidden
+    hidden = {pointer for pointer, cut in _each(cuts) if is_hidden(cut)}
+    shown = set(base.get("required", [])) | {tokens(name)[0] for name in cuts[0] if len(tokens(name)) == 1}
     for name, schema in base.get("properties", {}).items():
         own = [cut["default"] for pointer, cut in _each(cuts) if pointer == (name,) and "default" in cut]
         if name not in filled and (own or "default" in schema):
-            value = own[0] if own else schema["default"]
-            passes = not any(narrowing_errors(cuts, {name: value}, is_granted, only=name))
-            if name not in shown or passes:
-                filled[name] = copy.deepcopy(value)
-    _fill_inside(base, base, filled)
+            holder = {name: copy.deepcopy(own[0] if own else schema["default"])}
+            _fill_inside(base, base, holder, cuts, hidden, is_granted)
+            passes = not any(narrowing_errors(base, cuts, holder, is_granted, only=(name,)))
+            if name not in shown or (name,) in hidden or passes:
+                filled |= holder
+    _fill_inside(base, base, filled, cuts, hidden, is_granted)
     for pointer, cut in _each(cuts):
         if isinstance(cut, dict) and "pin" in cut:
             for path, _ in list(places(pointer[:-1], filled)):
@@ -79,19 +80,44 @@ def _put(filled: dict[str, Any], path: tuple[Any, ...], name: str, value: Any) -
         parent[name] = copy.deepcopy(value)
 
 
-def _fill_inside(schema: Any, root: Mapping[str, Any], value: Any) -> None:
-    """Put nested defaults into the objects that are there."""
+def _fill_inside(
+    schema: Any,
+    root: Mapping[str, Any],
+    value: Any,
+    cuts: Cuts,
+    hidden: set[tuple[str, ...]],
+    is_granted: IsGranted,
+    pointer: tuple[str, ...] = (),
+) -> None:
+    """Put nested defaults into the objects that are there, unless the narrowing refuses them."""
     if isinstance(schema, dict) and "$ref" in schema:
         schema = resolve(schema["$ref"], root)
     if isinstance(schema, dict) and isinstance(value, list):
         for item in value:
-            _fill_inside(schema.get("items", {}), root, item)
+            _fill_inside(schema.get("items", {}), root, item, cuts, hidden, is_granted, (*pointer, "*"))
     elif isinstance(schema, dict) and isinstance(value, dict):
         for name, part in schema.get("properties", {}).items():
-            if schema is not root and name not in value and isinstance(part, dict) and "default" in part:
+            inner = (*pointer, name)
+            fills = pointer and name not in value and isinstance(part, dict) and "default" in part
+            if fills and (inner in hidden or default_passes(root, cuts, inner, is_granted)):
                 value[name] = copy.deepcopy(part["default"])
             if name in value:
-                _fill_inside(part, root, value[name])
+                _fill_inside(part, root, value[name], cuts, hidden, is_granted, inner)
+
+
+def default_passes(base: Mapping[str, Any], cuts: Cuts, pointer: tuple[str, ...], is_granted: IsGranted) -> bool:
+    """Whether the base schema has a default at *pointer* that every narrowing of it accepts."""
+    schema: Any = base
+    for token in pointer:
+        while isinstance(schema, dict) and "$ref" in schema:
+            schema = resolve(schema["$ref"], base)
+        schema = schema.get("items" if token == "*" else "properties", {}) if isinstance(schema, dict) else {}
+        schema = schema if token == "*" else schema.get(token, {})
+    if not isinstance(schema, dict) or "default" not in schema:
+        return False
+    own = [cut for place, cut in _each(cuts) if place == pointer and narrows(cut)]
+    alone: Cuts = [{"value": cut} for cut in own]
+    return not any(narrowing_errors({}, alone, {"value": schema["default"]}, is_granted))
 
 
 def schema_errors(base: Mapping[str, Any], filled: Mapping[str, Any]) -> list[Error]:
@@ -100,27 +126,34 @@ def schema_errors(base: Mapping[str, Any], filled: Mapping[str, Any]) -> list[Er
 
 
 def narrowing_errors(
-    cuts: Cuts, filled: Mapping[str, Any], is_granted: IsGranted, sources: Any = None, only: str | None = None
+    base: Mapping[str, Any],
+    cuts: Cuts,
+    filled: Mapping[str, Any],
+    is_granted: IsGranted,
+    sources: Any = None,
+    only: tuple[str, ...] = (),
 ) -> Iterator[Error]:
     """Stages (b) and (c): every cut's keywords at every place it means; absent is `required`, a pin must be there."""
     for pointer, cut in _each(cuts):
-        if only not in (None, pointer[0]):
+        if only not in ((), pointer[:1]):
             continue
         if isinstance(cut, dict) and "pin" in cut:
             yield from (Error(path, "required") for path, present in places(pointer, filled) if not present)
             yield from (
                 Error(path, "pin")
                 for path, present in places(pointer, filled)
-                if present and at(path, filled) != cut["pin"]
+                if present and not is_same(cut["pin"], at(path, filled))
             )
         elif narrows(cut):
-            yield from _cut_errors(pointer, cut, filled, is_granted, sources or {})
+            is_optional = len(pointer) > 1 and default_passes(base, cuts, pointer, is_granted)
+            for error in _cut_errors(pointer, cut, filled, is_granted, sources or {}):
+                if not (is_optional and error.keyword == "absent"):
+                    yield error
 
 
 def _cut_errors(
     pointer: tuple[str, ...], cut: Mapping[str, Any], filled: Mapping[str, Any], is_granted: IsGranted, sources: Any
 ) -> Iterator[Error]:
-    forbids = cut.get("on_violation") == "forbidden"
     schema = {name: item for name, item in cut.items() if name not in BESIDE or name in ("$authority", "on_violation")}
     try:
         schema = fill(schema, sources)
@@ -128,7 +161,7 @@ def _cut_errors(
         schema = {"const": {"$argument": ""}}
     for path, present in places(pointer, filled):
         if not present:
-            yield Error(path, "required", forbids=forbids)
+            yield Error(path, "absent")
         elif is_unfilled(schema):
             yield Error(path, "reference", forbids=True)
         else:

@@ -114,20 +114,27 @@ def opening_roles(who: Standing, roles: Iterable[str], tool: str) -> list[str]:
 
 
 def grants_any(who: Standing, roles: Iterable[str], kind: str, act: str) -> bool:
-    """Whether any id of type *kind* can be granted at all: a literal that is not denied, or a pattern."""
-    return _gives_some(who, _givers(who, roles), {who.subject, "*", *who.roles}, kind, act) and (
-        who.actor is None or _gives_some(who, _actors(who), _actors(who), kind, act)
+    """Whether any id of type *kind* can be granted at all: a literal that is granted, or patterns on every side."""
+    sides = [
+        _objects(who, giving, kind, act) for giving in [_givers(who, roles), *([_actors(who)] if who.actor else [])]
+    ]
+    literals = {obj for side in sides for obj in side if not obj.endswith("*")}
+    return any(is_granted(who, roles, obj, act) for obj in literals) or all(
+        any(obj.endswith("*") for obj in side) for side in sides
     )
 
 
-def _gives_some(who: Standing, giving: set[str], taking: set[str], kind: str, act: str) -> bool:
-    for sub, dom, pattern, action, effect in who.rows["p"]:
-        if effect == "allow" and sub in giving and dom in ("*", who.tenant) and action in ("*", act):
-            if pattern.endswith("*") and _reaches(pattern, kind):
-                return True
-            if pattern.startswith(f"{kind}:") and _is_allowed(who, giving, taking, pattern, act):
-                return True
-    return False
+def _objects(who: Standing, giving: set[str], kind: str, act: str) -> list[str]:
+    """The objects of allow rows that can be ids of type *kind*."""
+    return [
+        obj
+        for sub, dom, obj, action, effect in who.rows["p"]
+        if effect == "allow"
+        and sub in giving
+        and dom in ("*", who.tenant)
+        and action in ("*", act)
+        and _reaches(obj, kind)
+    ]
 
 
 def _reaches(pattern: str, kind: str) -> bool:

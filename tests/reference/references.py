@@ -92,7 +92,7 @@ def tokens(name: str) -> tuple[str, ...]:
 
 
 def places(pointer: tuple[str, ...], data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], bool]]:
-    """Every place that *pointer* means in *data*, and whether something is there; `*` is every element there is."""
+    """Every place that *pointer* means in *data*, and whether something is there, else the first that is missing."""
     if not pointer:
         yield path, True
     elif pointer[0] == "*" and isinstance(data, list | dict):
@@ -101,7 +101,7 @@ def places(pointer: tuple[str, ...], data: Any, path: tuple[Any, ...] = ()) -> I
     elif isinstance(data, dict) and pointer[0] in data:
         yield from places(pointer[1:], data[pointer[0]], (*path, pointer[0]))
     else:
-        yield (*path, *pointer), False
+        yield (*path, pointer[0]), False
 
 
 def at(path: tuple[Any, ...], data: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 Path = tuple[Any, ...]
 
-KINDS = {
+KINDS: dict[str, str] = {
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
     **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "string"),
     **dict.fromkeys(("items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems"), "array"),
@@ -197,7 +197,7 @@ class Judge:
             return all(self.accepts(operand, name) for name in value)
         if keyword == "contains":
             count = sum(self.accepts(operand, item) for item in value)
-            return schema.get("minContains", 1) <= count <= schema.get("maxContains", len(value))
+            return bool(schema.get("minContains", 1) <= count <= schema.get("maxContains", len(value)))
         count = sum(self.accepts(part, value) for part in operand)
         return count >= 1 if keyword == "anyOf" else count == 1
 
@@ -217,7 +217,7 @@ class Judge:
                 if name in value:
                     yield from self.errors(part, value[name], (*path, name), forbids)
                 elif self._needs(part):
-                    yield Error((*path, name), "required", forbids=forbids)
+                    yield Error((*path, name), "required")
         elif keyword == "patternProperties":
             for name, part in ((name, part) for name in value for like, part in operand.items() if search(like, name)):
                 yield from self.errors(part, value[name], (*path, name), forbids)

@@ -33,7 +33,7 @@ def is_off(attempt: Attempt, unless: Mapping[str, Any]) -> bool:
             for part in ("resource", "state")
             for name in block.get(part, {})
         ),
-        list(narrowing_errors([block.get("arguments", {})], attempt.filled, attempt.grants, attempt.sources)),
+        list(narrowing_errors({}, [block.get("arguments", {})], attempt.filled, attempt.grants, attempt.sources)),
     ]
     return bool(unless) and not any(problems)
 
@@ -50,12 +50,16 @@ def _schema(attempt: Attempt) -> list[Problem]:
 
 
 def _authority(attempt: Attempt) -> list[Problem]:
-    errors = narrowing_errors(cuts_of(attempt), attempt.filled, attempt.grants, attempt.sources)
+    errors = narrowing_errors(
+        attempt.call.spec["schema"], cuts_of(attempt), attempt.filled, attempt.grants, attempt.sources
+    )
     return [("forbidden", as_pointer(error.path)) for error in errors if error.authority]
 
 
 def _narrowing(attempt: Attempt) -> list[Problem]:
-    errors = narrowing_errors(cuts_of(attempt), attempt.filled, attempt.grants, attempt.sources)
+    errors = narrowing_errors(
+        attempt.call.spec["schema"], cuts_of(attempt), attempt.filled, attempt.grants, attempt.sources
+    )
     found = [("forbidden" if error.forbids else "invalid_arguments", as_pointer(error.path)) for error in errors]
     asks = any(block.get("duties", {}).get("reason") for block in attempt.blocks)
     if asks and not (isinstance(attempt.reason, str) and attempt.reason):
@@ -89,26 +93,30 @@ def _context_holds(attempt: Attempt) -> list[Problem]:
 
 
 def _resource(attempt: Attempt) -> list[Problem]:
-    found = []
+    found, absent, all_qualify = [], False, True
     for name, declared in attempt.call.spec.get("resources", {}).items():
         conditions = _conditions(attempt, "resource", name)
-        for key in named(attempt, declared):
-            found += _one_resource(attempt, declared, key, bool(conditions))
-        if any(_unmet_records(attempt, name, condition) for condition in conditions):
+        keys = named(attempt, declared)
+        records = [record_of(attempt, declared, key) for key in keys]
+        absent = absent or None in records
+        all_qualify = all_qualify and (not keys or _qualifies(attempt, declared, bool(conditions)))
+        granted = all(
+            attempt.grants({"type": declared["type"], "action": attempt.call.spec["action"]}, key) for key in keys
+        )
+        fits = all(record is None or _fits(declared, record) for record in records)
+        if not (granted and fits) or any(_unmet_records(attempt, name, condition) for condition in conditions):
             found.append(("forbidden", ""))
-    return found
+    return found or ([("not_found" if all_qualify else "forbidden", "")] if absent else [])
 
 
-def _one_resource(attempt: Attempt, declared: Mapping[str, str], key: Any, conditioned: bool) -> list[Problem]:
-    who, action = attempt.call.who, attempt.call.spec["action"]
-    if not attempt.grants({"type": declared["type"], "action": action}, key):
-        return [("forbidden", "")]
-    record = record_of(attempt, declared, key)
-    if record is not None:
-        attributes = declared.get("attributes")
-        return [] if not attributes or Judge("base").accepts(attributes, record) else [("forbidden", "")]
-    is_open = declared.get("scope") == "tenant" and not conditioned and not denies_some(who, declared["type"], action)
-    return [("not_found" if is_open else "forbidden", "")]
+def _qualifies(attempt: Attempt, declared: Mapping[str, Any], conditioned: bool) -> bool:
+    """Whether an absent record of this resource may be told from a foreign one."""
+    denied = denies_some(attempt.call.who, declared["type"], attempt.call.spec["action"])
+    return declared.get("scope") == "tenant" and not conditioned and not denied
+
+
+def _fits(declared: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+    return declared.get("attributes") is None or Judge("base").accepts(declared["attributes"], record)
 
 
 def _state(attempt: Attempt) -> list[Problem]:
@@ -128,9 +136,7 @@ def _budget(attempt: Attempt) -> list[Problem]:
             found.append(("rate_limited", ""))
         if "sum" in budget:
             amount = {**attempt.filled, **attempt.known}.get(budget["sum"])
-            if kind(amount) != "number":
-                found.append(("forbidden", ""))
-            elif used.get("sum", 0) + amount > budget["max"]:
+            if kind(amount) != "number" or used.get("sum", 0) + amount > budget["max"]:
                 found.append(("rate_limited", ""))
     return found
 

@@ -80,6 +80,16 @@ def words(arguments: Arguments) -> int:
     return len(arguments.get("body", "").split())
 
 
+def total(arguments: Arguments) -> float:
+    """The amount, or as many as there are rows; absent without either."""
+    return arguments["amount"] if "amount" in arguments else sum(row["v"] for row in arguments["rows"])
+
+
+def many(arguments: Arguments) -> int:
+    """How many tags and rows there are."""
+    return len(arguments.get("tags", [])) + len(arguments.get("rows", []))
+
+
 FIELDS = {"span_s": "/end", "points": "/step_s"}
 FACTS: dict[str, Callable[[Arguments], Any]] = {
     fact.__name__: fact
@@ -96,5 +106,7 @@ FACTS: dict[str, Callable[[Arguments], Any]] = {
         amount_chf,
         total_qty,
         words,
+        total,
+        many,
     )
 }
