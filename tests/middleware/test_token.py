@@ -23,8 +23,8 @@ from gatewright.testing import FakeClock, FakeIssuer, encode_part
 
 CORPUS = read_corpus(Path(__file__).parents[1] / "data")
 ODD_VALUES = r"""
-    [null, true, false, 0, -1, 1e300, 9007199254740992, 1800000000, "1800000000", "", "x", "*", "\u00e9", "\u007f", [], [[]],
-     {}, ["a", 1], {"sub": "x"}, {"sub": "x", "act": {"sub": "y"}}, ["analyst"], "tools", ["tools"], {"a": {}}]
+    [null, true, false, 0, -1, 1e300, 9007199254740992, 1800000000, "1800000000", "", "x", "*", "\u00e9", "\u007f", [],
+     [[]], {}, ["a", 1], {"sub": "x"}, {"sub": "x", "act": {"sub": "y"}}, ["analyst"], "tools", ["tools"], {"a": {}}]
 """
 CASES = [
     pytest.param(case, id=case["name"], marks=[pytest.mark.case(case["case"])] if "case" in case else [])
