@@ -164,21 +164,19 @@ def _skip(text: str, position: int) -> int:
 
 def _measure(text: str) -> None:
     """Refuse too many values or levels before anything recurses into them; reads strings as the scanner does."""
-    depth, nodes, strings = 0, 1, 0
+    depth, nodes = 0, 1
     for match in _TOKEN.finditer(text):
         piece = match.group()
-        if piece[0] == '"':
-            strings += 1
-        elif piece == ",":
+        if piece == ",":
             nodes += 1
-        elif piece in "]}":
+        elif piece in ("]", "}"):
             depth -= 1
-        elif len(piece) == 1:
+        elif piece in ("[", "{"):
             depth += 1
             nodes += 1
-        if depth + (len(piece) > 1 and piece[0] in "[{") > MAX_DEPTH:
+        if depth + (piece[-1] in "]}" and len(piece) > 1) > MAX_DEPTH:
             raise _at("too_deep", text, match.start())
-        if nodes > MAX_NODES or strings > 2 * MAX_NODES:
+        if nodes > MAX_NODES:
             raise _at("too_many_nodes", text, match.start())
 
 

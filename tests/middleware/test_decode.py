@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import json
 import time
 import traceback
@@ -207,8 +208,9 @@ def test_an_offset_counts_bytes(raw: str | bytes, offset: int) -> None:
 
 def test_depth_and_nodes_are_exact() -> None:
     """The caps hold to the last level and the last value, for text and for a mapping."""
-    for depth in (MAX_DEPTH, MAX_DEPTH + 1):
-        raw = '{"a":' * (depth - 1) + "[]" + "}" * (depth - 1)
+    for depth, innermost in itertools.product((MAX_DEPTH, MAX_DEPTH + 1), ("[]", '["]"]', "{ }", '{"[":[]}')):
+        levels = depth - innermost.count(":") - 1
+        raw = '{"a":' * levels + innermost + "}" * levels
         for form in (raw, json.loads(raw)):
             assert depth == MAX_DEPTH or reason(form) == "too_deep"
             assert depth != MAX_DEPTH or isinstance(decode(form), Decoded)
@@ -218,6 +220,19 @@ def test_depth_and_nodes_are_exact() -> None:
             for whole in (value, json.dumps(value), json.dumps(value, indent=1)):
                 assert count != MAX_NODES - 1 or reason(whole) == "too_many_nodes"
                 assert count != MAX_NODES - 2 or isinstance(decode(whole), Decoded)
+
+
+@pytest.mark.parametrize("character", ["x", "é", "名"])
+def test_the_size_is_exact(character: str) -> None:
+    """One MiB of UTF-8, however many characters that is; of a mapping its names and strings."""
+    room = MAX_SIZE - len('{"a":""}')
+    text = character * (room // len(character.encode()))
+    text += "y" * (room - len(text.encode()))
+    for raw in (f'{{"a":"{text}"}}', f'{{"a":"{text}"}}'.encode()):
+        assert decode(raw).value == {"a": text}
+    assert reason(f'{{"a":"{text}y"}}') == reason(f'{{"a":"{text}y"}}'.encode()) == "too_large_input"
+    assert decode({"a": text + "y" * 7}).value["a"] == text + "y" * 7
+    assert reason({"a": text + "y" * 8}) == "too_large_input"
 
 
 def test_brackets_inside_strings_are_text() -> None:
