@@ -84,7 +84,7 @@ class Writer:
             JournalFull: the queue is full. JournalUnavailable: the journal is closed.
         """
         if len(self._queue) >= self._limit:
-            raise JournalFull
+            raise JournalUnavailable if self._closed else JournalFull
         if self._thread is None:
             self._start()
         self._queue.append(line)
@@ -108,9 +108,10 @@ class Writer:
                 raise JournalUnavailable
 
     def close(self) -> None:
-        """Write what is left, once more at the most where writing fails, and end the thread."""
+        """Write what is left, trying twice at the most where writing fails, and end the thread."""
         with self._lock:
             self._closed = True
+            self._limit = 0
             thread = self._thread
         self._stop.set()
         self._wake.set()
@@ -153,9 +154,10 @@ class Writer:
         return batch, passed
 
     def _written(self, batch: list[bytes]) -> bool:
-        """Write *batch*, again and again until it succeeds; False where it never did before the end."""
-        while True:
-            last = self._stop.is_set()
+        """Write *batch*, again and again until it succeeds; False where it never did, twice after the end."""
+        left = 2
+        while left:
+            left -= self._stop.is_set()
             try:
                 self._write(batch)
             except Exception:  # noqa: BLE001 - whatever it was, the lines are kept and calls are told when the queue is full
@@ -166,10 +168,9 @@ class Writer:
                 self.failing = False
                 self.drained += len(batch)
                 return True
-            if last:
-                _log.error("the journal closed with %d lines unwritten", len(batch) + len(self._queue))
-                return False
             self._stop.wait(_RETRY)
+        _log.error("the journal closed with %d lines unwritten", len(batch) + len(self._queue))
+        return False
 
     def _rest(self) -> None:
         """Sleep until a line comes. `append` looks at `_idle` after it has queued, so no line is overlooked."""
