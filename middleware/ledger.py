@@ -119,12 +119,12 @@ class Ledger:
                 if isinstance(found, Found | KeyReused):
                     return found
                 operation = self._begun(proposal, found)
-                RUNNING.add(operation.id)
+                RUNNING.add((operation.id, operation.attempt))
                 self._write_start(connection, operation, found)
                 self._store.write_line(connection, line(operation))
         except BaseException:
             if operation is not None:
-                RUNNING.discard(operation.id)
+                RUNNING.discard((operation.id, operation.attempt))
             raise
         return Started(operation)
 
@@ -155,7 +155,7 @@ class Ledger:
             self._unwritten[operation.id] = ending
             raise
         finally:
-            RUNNING.discard(operation.id)
+            RUNNING.discard((operation.id, operation.attempt))
             with self._finished:
                 self._finished.notify_all()
         return settled

@@ -20,8 +20,8 @@ from gatewright.middleware.record import continue_line, expand
 
 __all__ = ["RUNNING", "Ending", "Why", "closing_line", "is_left", "settle"]
 
-RUNNING: Final[set[str]] = set()
-"""Ids of operations whose body this process is in, whichever ledger they are in. A forked child is in none."""
+RUNNING: Final[set[tuple[str, int]]] = set()
+"""Operation ids and attempts whose body this process is in, whatever their ledger. A forked child is in none."""
 
 Why: TypeAlias = Literal["process_gone", "outcome_not_written", "after_recovery"]
 
@@ -41,7 +41,7 @@ class Ending:
 def is_left(operation: Operation) -> bool:
     """Return whether nobody will finish a started *operation*: its process is gone, or no longer in its body."""
     if operation.owner == this_process():
-        return operation.id not in RUNNING
+        return (operation.id, operation.attempt) not in RUNNING
     return not is_alive(operation.owner)
 
 
