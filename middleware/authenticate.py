@@ -7,46 +7,66 @@ nothing about what the caller may do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from typing import Any, cast
 
 from gatewright.middleware.call import Call, Outcome, Wait
 from gatewright.middleware.failures import Stopped
-from gatewright.middleware.identify import Identified, VerifiedTokens
+from gatewright.middleware.identify import VerifiedTokens
 from gatewright.middleware.results import Unauthenticated
 from gatewright.middleware.unverified import Unverified
+from gatewright.policy.model import Caller
 
 __all__ = ["authenticate"]
 
 
 def authenticate(call: Call) -> Outcome:
-    """Resolve the caller of *call*; waits only where an issuer's keys may have to be fetched."""
-    tokens = call.runtime.tokens
-    known = tokens.recall(call.token, call.now)
-    if known is None:
+    """
+    Resolve the caller of *call*, under the policies of this moment.
+
+    Waits only where an issuer's keys may have to be fetched.
+    """
+    call.snapshot, tokens = call.runtime.live.current
+    caller = tokens.recall(call.token, call.now)
+    if caller is None:
         if tokens.verifier.is_remote:
-            return _authenticate_remotely(call, tokens)
+            return _ask_issuer(call, tokens)
         try:
-            known = tokens.resolve(call.token, call.now)
+            caller = tokens.resolve(call.token, call.now)
         except Unverified as refusal:
             return _refuse(call, refusal)
-    _enter(call, known)
+    _enter(call, caller, tokens)
     return None
 
 
-def _authenticate_remotely(call: Call, tokens: VerifiedTokens) -> Generator[Wait, Any, Stopped | None]:
+def _ask_issuer(call: Call, tokens: VerifiedTokens) -> Generator[Wait, Any, Stopped | None]:
     try:
-        known = cast("Identified", (yield Wait(tokens.resolve, call.token, call.now)))
+        caller = cast("Caller", (yield Wait(tokens.resolve, call.token, call.now)))
     except Unverified as refusal:
         return _refuse(call, refusal)
-    _enter(call, known)
+    _enter(call, caller, tokens)
     return None
 
 
-def _enter(call: Call, known: Identified) -> None:
-    call.caller = known.caller
-    call.trail.tenant = known.caller.tenant
-    call.trail.add("identity_resolved", **known.told)
+def _enter(call: Call, caller: Caller, tokens: VerifiedTokens) -> None:
+    call.caller = caller
+    call.trail.tenant = caller.tenant
+    actor = caller.actor
+    call.trail.add(
+        "identity_resolved",
+        actor=None if actor is None else actor.id,
+        actor_roles=None if actor is None else sorted(actor.roles),
+        caller=caller.key.hex(),
+        expires_at=math.ceil(caller.expires_at),
+        issuer=caller.issuer,
+        outcome="verified",
+        profile=tokens.verifier.profiles.by_issuer[caller.issuer].alias,
+        roles=sorted(caller.roles),
+        subject=caller.subject,
+        tenant=caller.tenant,
+        token_id=caller.token_id,
+    )
 
 
 def _refuse(call: Call, refusal: Unverified) -> Stopped:

@@ -1,41 +1,28 @@
 """
 Have we seen this token before? Verified tokens are remembered for a while, by their digest.
 
-In comes a token's text; out comes whom it identifies, verified now or not long ago, or `Unverified`. Keeps digests and
+In comes a token's text; out comes its caller, verified now or not long ago, or `Unverified`. Keeps digests and
 never a token.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
 from cachetools import LRUCache
 
 from gatewright.middleware.compact import MAX_TOKEN
-from gatewright.middleware.kinds import Field
 from gatewright.middleware.token import Verifier
 from gatewright.middleware.unverified import Unverified
 from gatewright.policy.model import Caller
 
-__all__ = ["Identified", "VerifiedTokens"]
+__all__ = ["VerifiedTokens"]
 
 _LONGEST: Final = 300.0
 _MOST: Final = 8192
-
-
-@dataclass(frozen=True, slots=True)
-class Identified:
-    """A verified token's *caller*, what the event log is *told* of it, and *until* when that may be remembered."""
-
-    caller: Caller
-    told: Mapping[str, Field]
-    until: float
 
 
 class VerifiedTokens:
@@ -50,35 +37,35 @@ class VerifiedTokens:
     def __init__(self, verifier: Verifier, *, longest: float = _LONGEST, most: int = _MOST) -> None:
         self.verifier = verifier
         self._longest = longest
-        self._known: LRUCache[bytes, Identified] = LRUCache(maxsize=most)
-        self._verifying: dict[bytes, Future[Identified]] = {}
+        self._known: LRUCache[bytes, tuple[Caller, float]] = LRUCache(maxsize=most)
+        self._verifying: dict[bytes, Future[Caller]] = {}
         self._lock = Lock()
 
-    def recall(self, token: str | None, now: float) -> Identified | None:
-        """Return whom a token verified before identifies, or None. Never waits."""
+    def recall(self, token: str | None, now: float) -> Caller | None:
+        """Return the caller of a token verified before, or None. Never waits."""
         digest = _digest(token)
         return None if digest is None else self._recall(digest, now)
 
-    def resolve(self, token: str | None, now: float) -> Identified:
+    def resolve(self, token: str | None, now: float) -> Caller:
         """
-        Return whom *token* identifies, verifying it where it is not remembered.
+        Return the caller of *token*, verifying it where it is not remembered.
 
         Raises:
             Unverified: nobody is calling.
         """
         digest = _digest(token)
         if digest is None:
-            return self._verify(token, now)
-        known = self._recall(digest, now)
-        return known if known is not None else self._verify_once(digest, token, now)
+            return self.verifier.verify(token, now)
+        caller = self._recall(digest, now)
+        return caller if caller is not None else self._verify_once(digest, token, now)
 
-    def _recall(self, digest: bytes, now: float) -> Identified | None:
+    def _recall(self, digest: bytes, now: float) -> Caller | None:
         with self._lock:
             known = self._known.get(digest)
-        return known if known is not None and now < known.until else None
+        return known[0] if known is not None and now < known[1] else None
 
-    def _verify_once(self, digest: bytes, token: str | None, now: float) -> Identified:
-        mine: Future[Identified] = Future()
+    def _verify_once(self, digest: bytes, token: str | None, now: float) -> Caller:
+        mine: Future[Caller] = Future()
         with self._lock:
             answer = self._verifying.setdefault(digest, mine)
         if answer is mine:
@@ -88,41 +75,18 @@ class VerifiedTokens:
             return answer.result()
         raise Unverified(failure.reason, failure.detail) if isinstance(failure, Unverified) else failure
 
-    def _answer(self, mine: Future[Identified], digest: bytes, token: str | None, now: float) -> None:
+    def _answer(self, mine: Future[Caller], digest: bytes, token: str | None, now: float) -> None:
         try:
-            known = self._verify(token, now)
+            caller = self.verifier.verify(token, now)
         except BaseException as error:  # noqa: BLE001 - whoever waits must be told, whatever happened
             with self._lock:
                 del self._verifying[digest]
             mine.set_exception(error)
             return
         with self._lock:
-            self._known[digest] = known
+            self._known[digest] = (caller, min(caller.expires_at, now + self._longest))
             del self._verifying[digest]
-        mine.set_result(known)
-
-    def _verify(self, token: str | None, now: float) -> Identified:
-        caller = self.verifier.verify(token, now)
-        told = _told(caller, self.verifier.profiles.by_issuer[caller.issuer].alias)
-        return Identified(caller, told, min(caller.expires_at, now + self._longest))
-
-
-def _told(caller: Caller, alias: str) -> dict[str, Field]:
-    """Return the fields of `identity_resolved`, in the order of their names."""
-    actor = caller.actor
-    return {
-        "actor": None if actor is None else actor.id,
-        "actor_roles": None if actor is None else sorted(actor.roles),
-        "caller": caller.key.hex(),
-        "expires_at": math.ceil(caller.expires_at),
-        "issuer": caller.issuer,
-        "outcome": "verified",
-        "profile": alias,
-        "roles": sorted(caller.roles),
-        "subject": caller.subject,
-        "tenant": caller.tenant,
-        "token_id": caller.token_id,
-    }
+        mine.set_result(caller)
 
 
 def _digest(token: str | None) -> bytes | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import time
 from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -59,7 +60,7 @@ class FakeIssuer:
     """
     An issuer of access tokens, with a key made on the spot.
 
-    *algorithm* is RS256, ES256 or EdDSA. The names of the claims follow the profile under test. Each issuer, and each
+    *algorithm* is RS256, ES256 or EdDSA; *clock* the machine's unless one is given. The names of the claims follow the profile under test. Each issuer, and each
     `rotate`, has a key of its own, unless a private *key* is given (PEM, as `private_key` returns it). The key id is
     derived from the key.
     """
@@ -82,7 +83,7 @@ class FakeIssuer:
         self.tenant_claim = tenant_claim
         self.roles_claim = roles_claim
         self.actor_claim = actor_claim
-        self.clock = FakeClock() if clock is None else clock
+        self.clock: _Clock = time if clock is None else clock
         self._numbers = count(1)
         self._use(key)
 
