@@ -60,9 +60,9 @@ class FakeIssuer:
     """
     An issuer of access tokens, with a key made on the spot.
 
-    *algorithm* is RS256, ES256 or EdDSA; *clock* the machine's unless one is given. The names of the claims follow the profile under test. Each issuer, and each
-    `rotate`, has a key of its own, unless a private *key* is given (PEM, as `private_key` returns it). The key id is
-    derived from the key.
+    *algorithm* is RS256, ES256 or EdDSA; *clock* is the machine's unless one is given. The names of the claims follow
+    the profile under test. Each issuer, and each `rotate`, has a key of its own, unless a private *key* is given (PEM,
+    as `private_key` returns it). The key id is derived from the key.
     """
 
     def __init__(
