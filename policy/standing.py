@@ -1,0 +1,102 @@
+"""
+What is a caller to the policies? The roles held, with what they inherit, as bit masks for one day.
+
+In come callers, `g` rows and the declared names; out comes a `Standing`. Role chains may be of any depth, and cycles
+are harmless. Subjects, actors and roles are name spaces of their own: prefixes are added here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from gatewright.policy.model import Caller, Link, PolicySet
+
+__all__ = ["EVERYONE", "Roles", "Standing"]
+
+EVERYONE: Final = 1
+"""The bit of `*`, which every mask holds when rows are asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """
+    One caller on one day (UTC).
+
+    *roles* and *actor_roles* are held or inherited; *mask* and *actor_mask* are the same as bits. *subject* and *actor*
+    are the prefixed ids that rows may name; *actor* is empty where nobody acts. *excluded* callers have no tool at all.
+    """
+
+    tenant: str
+    subject: str
+    roles: frozenset[str]
+    mask: int
+    actor: str
+    actor_roles: frozenset[str]
+    actor_mask: int
+    excluded: bool
+    today: dt.date
+
+
+class Roles:
+    """The declared roles as bits, and who inherits from whom."""
+
+    def __init__(self, policies: PolicySet) -> None:
+        names = policies.names
+        declared = sorted({*names.roles, *names.actors})
+        self._bits = {name: 2 << index for index, name in enumerate(declared)} | {"*": EVERYONE}
+        self._subject_roles = frozenset(names.roles)
+        self._actor_roles = names.actors
+        self._excludes = {role: others for role, others in names.roles.items() if others}
+        self._links: dict[str, list[Link]] = {}
+        for link in policies.links:
+            self._links.setdefault(link.member, []).append(link)
+
+    def bit(self, name: str) -> int:
+        """The bit of a role or of `*`; 0 for an id."""
+        return self._bits.get(name, 0)
+
+    def mask(self, roles: Iterable[str], standing: Standing) -> int:
+        """The bits of those of *roles* that *standing* holds, with what they inherit."""
+        held = [role for role in roles if role in standing.roles]
+        return self._mask(self._closure(held, standing.tenant, standing.today))
+
+    def standing(self, caller: Caller, today: dt.date) -> Standing:
+        """Return what *caller* is on the day *today*; names that are not declared grant nothing."""
+        subject = f"subject:{caller.subject}"
+        roles = self._closure([*(caller.roles & self._subject_roles), subject], caller.tenant, today) - {subject}
+        actor = "" if caller.actor is None else f"actor:{caller.actor.id}"
+        acting: frozenset[str] = frozenset()
+        if caller.actor is not None:
+            start = [*(caller.actor.roles & self._actor_roles), actor]
+            acting = self._closure(start, caller.tenant, today) - {actor}
+        return Standing(
+            tenant=caller.tenant,
+            subject=subject,
+            roles=roles,
+            mask=self._mask(roles),
+            actor=actor,
+            actor_roles=acting,
+            actor_mask=self._mask(acting),
+            excluded=any(self._excludes.get(role, frozenset()) & roles for role in roles),
+            today=today,
+        )
+
+    def _closure(self, start: Iterable[str], tenant: str, today: dt.date) -> frozenset[str]:
+        found = set(start)
+        waiting = list(found)
+        while waiting:
+            for link in self._links.get(waiting.pop(), ()):
+                live = link.until is None or today <= link.until
+                if live and link.dom in (tenant, "*") and link.role not in found:
+                    found.add(link.role)
+                    waiting.append(link.role)
+        return frozenset(found)
+
+    def _mask(self, roles: Iterable[str]) -> int:
+        mask = 0
+        for role in roles:
+            mask |= self._bits.get(role, 0)
+        return mask
