@@ -37,6 +37,8 @@ EventStatus: TypeAlias = Literal["generated", "validated", "executed", "returned
 Field: TypeAlias = "str | int | bool | Sequence[str] | Sequence[Mapping[str, str]] | None"
 """What a field may hold. None is as good as absent. A float never: its text is not the same everywhere."""
 
+_NOT_ENTERED: Final = ("replayed", "unresolved", "not_started")
+
 STATUSES: Final[tuple[EventStatus, ...]] = ("generated", "validated", "executed", "returned")
 
 FIELDS: Final[Mapping[Kind, frozenset[str]]] = {
@@ -149,7 +151,7 @@ def reached(status: EventStatus, kind: str, fields: Mapping[str, object]) -> Eve
     """Return how far a call has come once this has happened to one that had come to *status*."""
     if kind == "schema_validated" and fields.get("outcome") == "accepted":
         return max(status, "validated", key=STATUSES.index)
-    if kind == "execution_finished":
+    if kind == "execution_finished" and fields.get("outcome") not in _NOT_ENTERED:
         return max(status, "executed", key=STATUSES.index)
     return "returned" if kind == "call_answered" else status
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import get_args
@@ -11,7 +12,8 @@ import pytest
 from gatewright.middleware.kinds import FIELDS, Kind, check_fields, reached
 from gatewright.policy.errors import Misuse
 
-PAGE = Path(__file__).parents[2] / "docs" / "events.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "events.md"
 
 
 def test_every_kind_has_its_fields() -> None:
@@ -51,3 +53,24 @@ def test_a_status_never_goes_back() -> None:
     assert reached("returned", "execution_finished", {}) == "returned"
     assert reached("executed", "schema_validated", {"outcome": "accepted"}) == "executed"
     assert reached("generated", "schema_validated", {"outcome": "refused"}) == "generated"
+    assert reached("validated", "execution_finished", {"outcome": "replayed"}) == "validated"
+
+
+def test_every_event_that_is_added_anywhere_is_in_the_table() -> None:
+    """Each `trail.add("kind", field=…)` and `event_line` of the package, reached by a test or not."""
+    wrong = [found for path in sorted((ROOT / "middleware").rglob("*.py")) for found in misnamed(path)]
+    assert wrong == []
+
+
+def misnamed(path: Path) -> list[str]:
+    """Where *path* adds a kind or field that is not listed."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call) and node.args]
+    added = [call for call in calls if ast.unparse(call.func).endswith(("trail.add", "event_line"))]
+    found = []
+    for call in added:
+        kind = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
+        if isinstance(kind, str):
+            fields = FIELDS.get(kind, frozenset())  # type: ignore[call-overload]
+            unknown = sorted({each.arg for each in call.keywords if each.arg} - fields)
+            found += [f"{path.name}:{call.lineno} {kind} {unknown}"] if unknown or kind not in FIELDS else []
+    return found
