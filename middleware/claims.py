@@ -26,7 +26,7 @@ MOST_ACTORS: Final = 4
 _MAX_ID: Final = 255
 _MAX_LIST: Final = 256
 _STANDARD_ACTOR: Final = "act"
-_ROLE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_ROLE: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 def resolve_caller(payload: JsonObject, profile: Profile, profiles: Profiles, now: float) -> Caller:

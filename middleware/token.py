@@ -19,8 +19,9 @@ from gatewright.middleware.claims import resolve_caller
 from gatewright.middleware.compact import read_compact
 from gatewright.middleware.decode import Malformed
 from gatewright.middleware.fetch import HttpsFetch
+from gatewright.middleware.issuers import locate, read_profiles
 from gatewright.middleware.keyset import Fetch, Key, KeySource, KeysRead, KeyUnfit, RemoteKeys, StaticKeys, read_keys
-from gatewright.middleware.profiles import ALGORITHMS, Profile, Profiles, read_profiles
+from gatewright.middleware.profiles import ALGORITHMS, Profile, Profiles
 from gatewright.middleware.unverified import Unverified
 from gatewright.policy.errors import Finding, Place, PolicyInvalid
 from gatewright.policy.model import Caller, JsonObject, Names
@@ -120,13 +121,14 @@ def build_verifier(
     """
     Return the verifier of an identity.yaml, whose plain data is *data*.
 
-    *read_file* gives the bytes of a file beside it. *previous* itself is returned where nothing has changed, and keys
-    that it fetched are kept. Nothing is fetched here: an issuer whose URL is down keeps no process from starting.
+    *read_file* gives the bytes of it and of the files beside it, or raises. *previous* itself is returned where nothing
+    has changed, and keys that it fetched are kept. Nothing is fetched here: an issuer whose URL is down keeps no
+    process from starting.
 
     Raises:
         PolicyInvalid: identity.yaml or a key set of the folder is wrong.
     """
-    profiles = read_profiles(data, names)
+    profiles = read_profiles(data, names, locate(_read(read_file, "identity.yaml")))
     findings: list[Finding] = []
     sources: dict[str, KeySource] = {}
     digest = hashlib.sha256(repr([thaw(data), sorted(names.roles), sorted(names.actors)]).encode())
@@ -134,7 +136,7 @@ def build_verifier(
         if profile.keys.url is not None:
             sources[profile.alias] = _remote_keys(profile, fetch or HttpsFetch(), timer, previous)
             continue
-        raw = _raw_keys(profile, read_file)
+        raw = profile.keys.inline if profile.keys.file is None else _read(read_file, profile.keys.file)
         digest.update(repr(raw).encode())
         sources[profile.alias] = _static_keys(profile, raw, findings)
     if findings:
@@ -153,9 +155,9 @@ def _remote_keys(profile: Profile, fetch: Fetch, timer: Callable[[], float], pre
     return RemoteKeys(profile.keys.url or "", fetch, reading, timer=timer)
 
 
-def _raw_keys(profile: Profile, read_file: Callable[[str], bytes]) -> bytes | JsonObject | None:
+def _read(read_file: Callable[[str], bytes], name: str) -> bytes | None:
     try:
-        return profile.keys.inline if profile.keys.file is None else read_file(profile.keys.file)
+        return read_file(name)
     except (OSError, LookupError, ValueError, PolicyInvalid):
         return None
 

@@ -18,7 +18,9 @@ from crafting import NOW, craft, hmac_token, login, names, no_file, partner, rea
 from gatewright.middleware.token import Verifier, build_verifier
 from gatewright.middleware.unverified import Detail, Reason, Unverified
 from gatewright.policy.errors import PolicyInvalid
+from gatewright.policy.folder import load_policies
 from gatewright.policy.model import Caller
+from gatewright.policy.source import Source
 from gatewright.testing import FakeClock, FakeIssuer, encode_part
 
 CORPUS = read_corpus(Path(__file__).parents[1] / "data")
@@ -184,6 +186,23 @@ def test_keys_come_from_the_file_that_the_profile_names() -> None:
     files["keys.json"] = json.dumps(issuer.jwks()).encode()
     changed = build_verifier({"issuers": [profile]}, names(), files.__getitem__, previous=checking)
     assert isinstance(changed.verify(issuer.token(), NOW), Caller)
+
+
+def test_a_policies_folder_in_memory_identifies_its_callers() -> None:
+    """What the loader makes of identity.yaml is what profiles are read from; its key file stands beside it."""
+    issuer = FakeIssuer(clock=FakeClock(NOW))
+    profile = {**issuer.profile(["acme"]), "keys": {"file": "keys.json"}}
+    source = Source.from_texts(
+        {
+            "names.yaml": "roles: { analyst: {} }\nactors: []\ntenants: { acme: {} }\n",
+            "policy.csv": "",
+            "identity.yaml": json.dumps({"format": 1, "issuers": [profile]}),
+            "keys.json": json.dumps(issuer.jwks()),
+        }
+    )
+    policies = load_policies(source)
+    checking = build_verifier(policies.profiles, policies.names, source.files.__getitem__)
+    assert checking.verify(issuer.token(roles=["analyst"]), NOW).roles == {"analyst"}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from crafting import names
-from gatewright.middleware.profiles import Profiles, read_profiles
+from gatewright.middleware.issuers import locate, read_profiles
+from gatewright.middleware.profiles import Profiles
 from gatewright.policy.errors import PolicyInvalid
 
 ISSUER: dict[str, Any] = {
@@ -97,6 +98,8 @@ def test_what_stands_once_holds_for_every_issuer_that_does_not_say_otherwise() -
         {"leeway": "-5s"},
         {"leeway": -5},
         {"leeway": "10m"},
+        {"audiences": ["tools"]},
+        {"verify": False},
     ],
     ids=str,
 )
@@ -111,6 +114,24 @@ def test_a_fault_is_a_finding_about_its_key(change: dict[str, Any]) -> None:
 def test_keys_may_stand_inline(keys: object) -> None:
     """As a whole key set or as the list in it."""
     assert read({"keys": keys}).listed[0].keys.inline == {"keys": [{"kty": "OKP"}]}
+
+
+def test_a_finding_says_where() -> None:
+    """Line and column of the key, or of the issuer where the key is missing; what stands once is found there."""
+    text = (
+        b"issuers:\n  - alias: login\n    issuer: https://x\n    algorithms: [none]\n    keyz: 1\n  - {}\nleeway: 1h\n"
+    )
+    data = yaml.safe_load(text)
+    with pytest.raises(PolicyInvalid) as caught:
+        read_profiles(data, names(), locate(text))
+    places = {str(finding.place): finding.message.split(":")[0] for finding in caught.value.findings}
+    assert places["identity.yaml:4:5"] == "issuers[0].algorithms"
+    assert places["identity.yaml:5:5"] == "issuers[0].keyz"
+    assert places["identity.yaml:7:1"].endswith("leeway")
+    assert "identity.yaml:6:5" in places
+    assert (
+        next(finding.hint for finding in caught.value.findings if "keyz" in finding.message) == "did you mean 'keys'?"
+    )
 
 
 def test_the_shipped_profiles_are_read() -> None:
