@@ -9,23 +9,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from threading import Lock
-from typing import Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pydantic_core
 from cachetools import LRUCache
 
 from gatewright.middleware.page import PAGE_FIELDS, Page
-from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result
+from gatewright.middleware.results import FORBIDDEN, FailedResult, Forbidden, Ok, OkPage, Result
 from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.cuts import CutResult, cut_result, cut_schema, has_cuts
 from gatewright.policy.dialect import compile_schema
 from gatewright.policy.model import Conditions, Json, JsonObject, ResultCuts, Schema, ToolSpec
 from gatewright.policy.references import Lookup
+from gatewright.policy.screening import call_lookup
 
-__all__ = ["ReleasePlan", "is_page_schema", "plan_release", "published_schema", "release_stored", "release_value"]
+if TYPE_CHECKING:
+    from gatewright.middleware.call import Call
+    from gatewright.middleware.failures import Stopped
+
+__all__ = [
+    "ReleasePlan",
+    "Released",
+    "is_page_schema",
+    "plain_value",
+    "plan_release",
+    "published_schema",
+    "release",
+    "release_stored",
+    "release_value",
+]
 
 _MOST_PLANS: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A result to answer with; *reason* is for the event log and says why a value was withheld, empty otherwise."""
+
+    result: Result
+    reason: Literal["", "not_json", "shape", "only_if", "unfit", "published"] = ""
 
 
 class ReleasePlan:
@@ -86,7 +110,25 @@ def plan_release(spec: ToolSpec, cuts: ResultCuts) -> ReleasePlan:
     return found
 
 
-def release_value(value: object, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Result:
+def release(call: Call) -> Stopped | None:
+    """Write the result of what the tool returned, or of what was stored; end the call where it may not go out."""
+    plan = plan_release(call.tool.spec, call.verdict.cuts)
+    hash_key = call.runtime.keys.key(call.caller.tenant, "mask") if plan.cuts.mask else b""
+    lookup = _lookup(call)
+    if call.stored is not None:
+        released = release_stored(call.stored, plan, hash_key, lookup)
+    else:
+        released = release_value(call.value, plan, hash_key, lookup)
+    result = released.result
+    call.trail.add("result_validated", **_told(released))
+    if result.status != "ok":
+        refusal = call.verdict.refusal
+        return call.stop(Forbidden(refusal) if result is FORBIDDEN and refusal is not None else result)
+    call.result = result
+    return None
+
+
+def release_value(value: object, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Released:
     """
     Return the result of a tool that returned *value*.
 
@@ -96,15 +138,15 @@ def release_value(value: object, plan: ReleasePlan, hash_key: bytes, lookup: Loo
     try:
         plain, integral = plain_value(value)
     except ValueError:
-        return FailedResult("invalid_result", plan.effect)
+        return Released(FailedResult("invalid_result", plan.effect), "not_json")
     if not plan.accepts(plain, integral):
-        return FailedResult("invalid_result", plan.effect)
+        return Released(FailedResult("invalid_result", plan.effect), "shape")
     if isinstance(plain, dict) and (plan.is_page or isinstance(value, Page)):
         return _release_page(plain, plan, hash_key, lookup)
     return _release_data(Ok(plain), plan, hash_key, lookup)
 
 
-def release_stored(stored: Ok | OkPage, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Result:
+def release_stored(stored: Ok | OkPage, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Released:
     """Return a stored result after today's cuts, which come on top of those that it was released with."""
     if isinstance(stored, Ok):
         return _release_data(stored, plan, hash_key, lookup)
@@ -150,25 +192,24 @@ def plain_value(value: object) -> tuple[Json, bool]:
 
 _INTEGRAL: Final = re.compile(rb"[0-9](?:\.0|[eE])")
 _EXTRAS: Final = ("as_of", "version", "ref")
+_REASONS: Final[Mapping[str, Literal["only_if", "unfit", "published"]]] = {
+    "forbidden": "only_if",
+    "unfit": "unfit",
+    "ok": "published",
+}
 
 
-def _release_data(value: Ok, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Result:
+def _release_data(value: Ok, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Released:
     cut = plan.cut(value.data, hash_key, lookup)
     if cut.outcome != "ok" or not plan.accepts_cut(cut.value):
         return _withheld(cut, plan)
-    return Ok(
-        cut.value,
-        value.filtered or cut.filtered,
-        value.truncated or cut.truncated,
-        value.as_of,
-        value.version,
-        value.ref,
-    )
+    filtered, truncated = value.filtered or cut.filtered, value.truncated or cut.truncated
+    return Released(Ok(cut.value, filtered, truncated, value.as_of, value.version, value.ref))
 
 
 def _release_page(
     page: Mapping[str, Json], plan: ReleasePlan, hash_key: bytes, lookup: Lookup, *, filtered: bool = False
-) -> Result:
+) -> Released:
     cut = plan.cut(page, hash_key, lookup)
     left = cut.value if isinstance(cut.value, Mapping) else {}
     items = left.get("items")
@@ -180,16 +221,34 @@ def _release_page(
     if not plan.accepts_cut({**left, "next_cursor": cursor, "truncated": truncated}):
         return _withheld(cut, plan)
     as_of, version, ref = (cast("str | None", left.get(name)) for name in _EXTRAS)
-    return OkPage(
-        items, cast("str | None", cursor), truncated, filtered or cut.filtered, as_of=as_of, version=version, ref=ref
-    )
+    filtered = filtered or cut.filtered
+    return Released(OkPage(items, cast("str | None", cursor), truncated, filtered, as_of, version, ref))
 
 
-def _withheld(cut: CutResult, plan: ReleasePlan) -> Result:
+def _withheld(cut: CutResult, plan: ReleasePlan) -> Released:
     """A refusal is for reads: a write has happened, whatever of its value may be seen."""
     if cut.outcome == "forbidden" and plan.spec.kind == "read":
-        return FORBIDDEN
-    return FailedResult("invalid_result", plan.effect)
+        return Released(FORBIDDEN, "only_if")
+    return Released(FailedResult("invalid_result", plan.effect), _REASONS[cut.outcome])
+
+
+def _lookup(call: Call) -> Lookup:
+    candidate = call.verdict.candidate
+    if candidate is None:
+        return call.view.lookup
+    return call_lookup(call.view, candidate, call.tool.supply, call.context)
+
+
+def _told(released: Released) -> dict[str, Any]:
+    """What the event log holds of a release: marks and counts, nothing of the value."""
+    result = released.result
+    if not isinstance(result, Ok | OkPage):
+        return {"outcome": "withheld", "reason": released.reason}
+    told: dict[str, Any] = {"outcome": "released", "filtered": result.filtered, "truncated": result.truncated}
+    if isinstance(result, OkPage):
+        told["items"] = len(result.items)
+        told["parts"] = [name for name in ("next_cursor", *_EXTRAS) if getattr(result, name) is not None]
+    return told
 
 
 def _hides_cursor(cuts: ResultCuts) -> bool:

@@ -61,6 +61,7 @@ def http_error(status: object) -> Exception:
         (http_error(500), "internal", False),
         (http_error(404), "internal", False),
         (http_error("503"), "internal", False),
+        (http_error([503]), "internal", False),
         (asyncio.CancelledError(CANARY), "cancelled", False),
         (PermissionError(13, CANARY), "internal", False),
         (FileNotFoundError(2, CANARY), "internal", False),

@@ -7,7 +7,7 @@ import itertools
 import json
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -287,6 +287,13 @@ class Odd(Mapping[str, object]):
         return 1
 
 
+class Twice(Odd):
+    """A mapping that names one member twice."""
+
+    def items(self) -> ItemsView[str, object]:
+        return [("a", 1), ("a", 2)]  # type: ignore[return-value]
+
+
 def test_a_mapping_is_copied_and_marked() -> None:
     """What the caller does to its own objects afterwards changes nothing (CASES 80)."""
     inner: list[object] = [1, (2, 3)]
@@ -297,6 +304,8 @@ def test_a_mapping_is_copied_and_marked() -> None:
     assert not decoded.raw
     assert type(decoded.value["colour"]) is str
     assert type(decoded.value["count"]) is int
+    flags = decode({"yes": True, "no": False, "one": 1}).value
+    assert [type(flags[name]) for name in ("yes", "no", "one")] == [bool, bool, int]
     assert decode("{}").raw
 
 
@@ -315,6 +324,7 @@ def test_a_mapping_is_copied_and_marked() -> None:
         ({"a": "\x00"}, "nul_character"),
         ({"a": "x" * (MAX_SIZE + 1)}, "too_large_input"),
         (Odd(), "malformed"),
+        (Twice(), "duplicate_key"),
     ],
 )
 def test_a_mapping_gets_the_checks_that_are_still_possible(value: Mapping[str, object], expected: str) -> None:

@@ -56,7 +56,7 @@ def spec(result: Schema | None, kind: str = "read") -> ToolSpec:
 
 def release(value: object, result: Schema | None = None, cuts: ResultCuts | None = None, kind: str = "read") -> Result:
     """The result of a tool that returned *value*."""
-    return release_value(value, plan_release(spec(result, kind), cuts or ResultCuts()), KEY, no_lookup)
+    return release_value(value, plan_release(spec(result, kind), cuts or ResultCuts()), KEY, no_lookup).result
 
 
 @dataclasses.dataclass
@@ -211,8 +211,8 @@ def test_a_late_reference_in_a_condition_is_filled() -> None:
         return "b" if (kind, path) == ("$argument", "ward") else MISSING
 
     value = [{"ward": "a"}, {"ward": "b"}]
-    assert release_value(value, plan, KEY, lookup) == Ok([{"ward": "b"}], filtered=True)
-    assert release_value(value, plan, KEY, no_lookup) == Ok([], filtered=True)
+    assert release_value(value, plan, KEY, lookup).result == Ok([{"ward": "b"}], filtered=True)
+    assert release_value(value, plan, KEY, no_lookup).result == Ok([], filtered=True)
 
 
 def test_cuts_without_a_result_schema_let_nothing_through() -> None:
@@ -232,14 +232,33 @@ def test_a_stored_result_gets_today_s_cuts_on_top() -> None:
     """What was released once is not released again once it is cut; the marks of the first time stay."""
     stored = OkPage([{"ts": "t", "email": "e", "ward": "a"}], "c", True, True, "now")
     plan = plan_release(spec(LINES), ResultCuts(hidden=(("items", "*", "email"),), show=(("items",), ("as_of",))))
-    assert release_stored(stored, plan, KEY, no_lookup) == OkPage([{"ts": "t", "ward": "a"}], "c", True, True, "now")
+    assert release_stored(stored, plan, KEY, no_lookup).result == OkPage(
+        [{"ts": "t", "ward": "a"}], "c", True, True, "now"
+    )
     uncut = plan_release(spec(LINES), ResultCuts())
-    assert release_stored(stored, uncut, KEY, no_lookup) == stored
+    assert release_stored(stored, uncut, KEY, no_lookup).result == stored
     data = Ok({"ts": "t", "email": "e", "ward": "a"}, True, True, "now", "3", "r")
     masked = plan_release(spec(LINE), ResultCuts(mask={("email",): "redact"}))
-    assert release_stored(data, masked, KEY, no_lookup) == dataclasses.replace(
+    assert release_stored(data, masked, KEY, no_lookup).result == dataclasses.replace(
         data, data={"ts": "t", "email": "***", "ward": "a"}
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "cuts", "reason"),
+    [
+        ({"n": 10}, ResultCuts(), ""),
+        ({"n": float("nan")}, ResultCuts(), "not_json"),
+        ({"n": "10"}, ResultCuts(), "shape"),
+        ({"n": 9}, ResultCuts(only_if={"n": {"minimum": 10}}), "only_if"),
+        ({"n": 9}, ResultCuts(show=()), "unfit"),
+    ],
+)
+def test_the_event_log_learns_why_a_value_was_withheld(value: Json, cuts: ResultCuts, reason: str) -> None:
+    """The caller does not."""
+    numbers: Schema = {"type": "object", "properties": {"n": {"type": "number"}}, "additionalProperties": False}
+    for kind in ("read", "write"):
+        assert release_value(value, plan_release(spec(numbers, kind), cuts), KEY, no_lookup).reason == reason
 
 
 def test_plans_are_compiled_once() -> None:
