@@ -39,6 +39,7 @@ __all__ = [
     "link_line",
     "open_journal",
     "stored_lines",
+    "written_lines",
 ]
 
 _LINK: Final = re.compile(
@@ -136,12 +137,7 @@ class JsonLinesJournal:
         """Give the lines of the file, oldest first; a stream cannot be read back."""
         if self.path is None:
             raise Misuse("a stream cannot be read back", "write to a file, or to SQLite")
-        with self.path.open("rb") as stream:
-            for written in stream:
-                found = _LINK.match(written)
-                line = b"{" + written[found.end() : -1] if found else written[:-1]
-                if _is_of(line, call, interaction):
-                    yield line
+        return written_lines(self.path, call, interaction)
 
 
 class SqliteJournal:
@@ -258,6 +254,16 @@ def stored_lines(engine: Engine, what: str, call: str | None, interaction: str |
             yield from connection.execute(_reading(call, interaction)).scalars()
     except DatabaseError as error:
         raise StoreUnavailable(what) from error
+
+
+def written_lines(path: Path, call: str | None, interaction: str | None) -> Iterator[bytes]:
+    """Give the lines in a file of JSON lines without their links, oldest first."""
+    with path.open("rb") as stream:
+        for written in stream:
+            found = _LINK.match(written)
+            line = b"{" + written[found.end() : -1] if found else written.rstrip(b"\n")
+            if _is_of(line, call, interaction):
+                yield line
 
 
 def link_line(line: bytes, link: Link) -> bytes:

@@ -19,7 +19,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 from gatewright.middleware.tables import SCHEMA_VERSION, about, metadata
 from gatewright.policy.errors import GatewrightError, Misuse
 
-__all__ = ["StoreUnavailable", "Sync", "abandon", "is_in_memory", "open_store"]
+__all__ = ["StoreUnavailable", "Sync", "abandon", "is_in_memory", "open_store", "read_store"]
 
 Sync: TypeAlias = Literal["full", "normal"]
 _BUSY_MS: Final = 5_000
@@ -54,9 +54,30 @@ def open_store(place: str | Path, what: str, sync: Sync = "full") -> Engine:
     try:
         with engine.begin() as connection:
             metadata.create_all(connection)
-            _check_version(connection)
+            if not _check_version(connection):
+                connection.execute(insert(about).values(name="schema_version", value=str(SCHEMA_VERSION)))
     except DatabaseError as error:
         engine.dispose()
+        raise StoreUnavailable(what) from error
+    return engine
+
+
+def read_store(place: str | Path, what: str) -> Engine:
+    """
+    Open the existing store at *place* for reading alone; nothing in it or beside it is made or changed.
+
+    Raises:
+        StoreUnavailable: there is none, or it cannot be read. Misuse: it was written by a newer version.
+    """
+    path = _url(place).database
+    if path is None or not Path(path).is_file():
+        raise StoreUnavailable(what)
+    url = URL.create("sqlite", database=f"{Path(path).absolute().as_uri()}", query={"mode": "ro", "uri": "true"})
+    engine = create_engine(url, poolclass=NullPool)
+    try:
+        with engine.connect() as connection:
+            _check_version(connection)
+    except DatabaseError as error:
         raise StoreUnavailable(what) from error
     return engine
 
@@ -109,11 +130,11 @@ def _sqlite(url: URL, sync: Sync) -> Engine:
     return engine
 
 
-def _check_version(connection: Connection) -> None:
+def _check_version(connection: Connection) -> bool:
+    """Return whether the store states its version; it is ours then."""
     found = connection.execute(select(about.c.value).where(about.c.name == "schema_version")).scalar()
-    if found is None:
-        connection.execute(insert(about).values(name="schema_version", value=str(SCHEMA_VERSION)))
-    elif found != str(SCHEMA_VERSION):
+    if found is not None and found != str(SCHEMA_VERSION):
         raise Misuse(
             f"the store has schema version {found}, this Gatewright {SCHEMA_VERSION}", "use the newer Gatewright"
         )
+    return found is not None
