@@ -99,12 +99,13 @@ def import_key(jwk: JsonObject, algorithm: str) -> object:
     Raises:
         KeyUnfit: it is broken, or shorter than its algorithm needs (RFC 7518 sections 3.2 and 3.3).
     """
+    key: jwt.PyJWK | None = None
     try:
-        key = jwt.PyJWK(dict(jwk), algorithm=algorithm)
-        fits = key.Algorithm.check_key_length(key.key) is None
+        made = jwt.PyJWK(dict(jwk), algorithm=algorithm)
+        key = made if made.Algorithm.check_key_length(made.key) is None else None
     except (jwt.PyJWTError, ValueError, TypeError):
-        fits = False
-    if not fits:
+        pass  # raised below, outside: PyJWT's errors quote the key
+    if key is None:
         raise KeyUnfit("unfit")
     return key
 
