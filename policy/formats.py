@@ -46,6 +46,16 @@ class Node:
         return [node.plain() for node in self.value] if isinstance(self.value, list) else self.value
 
 
+class _Refused(Exception):
+    """YAML that is well formed and not used here;"""
+
+    def __init__(self, code: str, message: str, mark: Any) -> None:
+        self.code = code
+        self.message = message
+        self.place = (mark.line + 1, mark.column + 1)
+        super().__init__(code)
+
+
 class Findings:
     """A list of findings that is being written."""
 
@@ -90,6 +100,9 @@ def read_documents(path: str, content: bytes, findings: Findings) -> list[Node]:
         return []
     try:
         composed = list(_compose(text))
+    except _Refused as refused:
+        findings.add(Place(path, *refused.place), refused.code, refused.message, _HINTS[refused.code])
+        return []
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
@@ -105,17 +118,14 @@ def _compose(text: str) -> Iterator[yaml.Node]:
     loader = _Loader(text)
     try:
         for event in yaml.parse(text, Loader=_Loader):
-            anchor = getattr(event, "anchor", None)
-            if anchor is not None:
-                raise _anchored(event)
+            if getattr(event, "anchor", None) is not None:
+                raise _Refused("anchor", "anchors and aliases are not used here", event.start_mark)
+            if getattr(event, "tag", None) not in (None, "!"):
+                raise _Refused("tag", "tags are not used here", event.start_mark)
         while loader.check_node():
             yield loader.get_node()
     finally:
         loader.dispose()
-
-
-def _anchored(event: Any) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem="anchors and aliases are not used", problem_mark=event.start_mark)
 
 
 def _node(path: str, node: yaml.Node, findings: Findings) -> Node:
@@ -123,13 +133,11 @@ def _node(path: str, node: yaml.Node, findings: Findings) -> Node:
     if isinstance(node, yaml.MappingNode):
         return _mapping(path, node, place, findings)
     if isinstance(node, yaml.SequenceNode):
-        _refuse_tag(node, "seq", place, findings)
         return Node([_node(path, item, findings) for item in node.value], place, {})
-    return Node(_scalar(node, place, findings), place, {})
+    return Node(_scalar(node), place, {})
 
 
 def _mapping(path: str, node: yaml.MappingNode, place: Place, findings: Findings) -> Node:
-    _refuse_tag(node, "map", place, findings)
     values: dict[str, Node] = {}
     keys: dict[str, Place] = {}
     for key, value in node.value:
@@ -145,12 +153,9 @@ def _mapping(path: str, node: yaml.MappingNode, place: Place, findings: Findings
     return Node(values, place, keys)
 
 
-def _scalar(node: yaml.Node, place: Place, findings: Findings) -> bool | int | float | str | None:
+def _scalar(node: yaml.Node) -> bool | int | float | str | None:
     text: str = node.value
     if getattr(node, "style", None) in _QUOTING or node.tag == "!":
-        return text
-    if not node.tag.startswith("tag:yaml.org,2002:"):
-        findings.add(place, "tag", f"the tag {node.tag} is not used here", _HINTS["tag"])
         return text
     if _NULL.fullmatch(text):
         return None
@@ -161,11 +166,6 @@ def _scalar(node: yaml.Node, place: Place, findings: Findings) -> bool | int | f
     if _FLOAT.fullmatch(text):
         return float(text)
     return text
-
-
-def _refuse_tag(node: yaml.Node, kind: str, place: Place, findings: Findings) -> None:
-    if node.tag != f"tag:yaml.org,2002:{kind}":
-        findings.add(place, "tag", f"the tag {node.tag} is not used here", _HINTS["tag"])
 
 
 def _place_at(path: str, text: str, offset: int) -> Place:

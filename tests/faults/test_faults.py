@@ -1,0 +1,114 @@
+"""Every broken policy gives its exact finding and place; each file beside this one is named after its fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gatewright.policy.engine import compile_engine
+from gatewright.policy.errors import Finding, PolicyInvalid
+from gatewright.policy.folder import load_policies
+from gatewright.policy.source import Source
+
+HERE = Path(__file__).parent
+FAULTS = sorted(HERE.glob("*/*.yaml"))
+SOUND = {
+    "names.yaml": (
+        "roles: { viewer: {}, analyst: {}, oncall: {} }\n"
+        "actors: [assistant]\n"
+        "tenants: { acme: {}, globex: {} }\n"
+        "types: { service: [read], alert: [mute] }\n"
+        "delegate: { tools: [tools/reading], roles: [viewer] }\n"
+        "settings: { type: object, properties: { max_span_s: { type: integer, default: 3600 } } }\n"
+    ),
+    "policy.csv": "p, viewer, *, logs.query, call, allow\n",
+    "identity.yaml": "issuers: []\nclaims: { type: object, properties: { limit: { type: integer } } }\n",
+    "conditions.yaml": "tier: { tier: { const: 1 } }\n",
+    "tools/sound.yaml": "tool: alerts.mute\nallow: []\n",
+    "catalog/logs.query.json": (
+        '{"name": "logs.query", "kind": "read", "action": "read", "description": "d", "use_when": "u", "not_for": "n",'
+        ' "schema": {"type": "object", "properties": {"service": {"type": "string"}, "limit": {"type": "integer"}},'
+        ' "required": ["service"]}, "facts": {"span_s": {}}, "resources": {"service": {"type": "service",'
+        ' "at": "/service", "attributes": {"type": "object", "properties": {"tier": {"type": "integer"}}}}}}'
+    ),
+    "catalog/alerts.mute.json": (
+        '{"name": "alerts.mute", "kind": "write", "action": "mute", "description": "d", "use_when": "u",'
+        ' "not_for": "n", "schema": {"type": "object"}}'
+    ),
+}
+
+
+def findings_of(texts: dict[str, str]) -> tuple[Finding, ...]:
+    """What loading *texts* finds."""
+    with pytest.raises(PolicyInvalid) as caught:
+        compile_engine(load_policies(Source.from_texts(texts)))
+    return caught.value.findings
+
+
+def test_the_sound_folder_loads() -> None:
+    """What the faults are put into has none of its own."""
+    assert compile_engine(load_policies(Source.from_texts(SOUND)))
+
+
+@pytest.mark.promise("P10")
+@pytest.mark.parametrize("path", FAULTS, ids=[f"{path.parent.name}/{path.stem}" for path in FAULTS])
+def test_a_fault_is_found_where_it_stands(path: Path) -> None:
+    """Code, file, line and column; the folder is not loaded."""
+    fault: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
+    found = findings_of({**SOUND, fault["file"]: fault["text"]})
+    places = [(each.code, each.place.file, each.place.line, each.place.column) for each in found]
+    expected = fault["expect"]
+    assert (expected["code"], fault["file"], expected["line"], expected["column"]) in places, places
+
+
+def test_all_findings_come_at_once_and_sorted() -> None:
+    """One run names everything that is wrong, in the order of files and lines."""
+    broken = {**SOUND, "policy.csv": "p, viewr, *, logs.query, call, allow\np, viewer, *, logs.query, call, denny\n"}
+    found = findings_of({**broken, "tools/logs.yaml": "tool: logs.query\nalow: []\n"})
+    assert [(each.place.file, each.place.line, each.code) for each in found] == [
+        ("policy.csv", 1, "unknown_role"),
+        ("policy.csv", 2, "effect"),
+        ("tools/logs.yaml", 2, "unknown_key"),
+    ]
+
+
+@pytest.mark.case(7)
+@pytest.mark.parametrize(
+    "row",
+    [
+        "\ufeffp, viewer, *, logs.query, call, deny",
+        "p, viewer, *, logs.query, call, DENY",
+        "p, viewer, *, logs.query, call, deny # note",
+        "p, viewer, *, logs.query, call, denny",
+    ],
+)
+def test_a_mangled_deny_row_is_never_dropped_in_silence(row: str) -> None:
+    """Stock Casbin drops each of these and lets the allow below it win."""
+    text = f"{row}\np, viewer, *, logs.query, call, allow\n"
+    assert all(finding.place.line == 1 for finding in findings_of({**SOUND, "policy.csv": text}))
+
+
+@pytest.mark.case(7)
+def test_a_quoted_row_type_is_the_row_type() -> None:
+    """Quotes are those of RFC 4180, so the deny row counts."""
+    text = '"p", viewer, *, logs.query, call, deny\np, viewer, *, logs.query, call, allow\n'
+    policies = load_policies(Source.from_texts({**SOUND, "policy.csv": text}))
+    assert [rule.eft for rule in policies.rules] == ["deny", "allow"]
+
+
+@pytest.mark.case(8)
+def test_a_comma_inside_quotes_is_part_of_the_cell() -> None:
+    """One field, not two."""
+    text = 'p, "subject:a,b", *, logs.query, call, allow\n'
+    policies = load_policies(Source.from_texts({**SOUND, "policy.csv": text}))
+    assert policies.rules[0].sub == "subject:a,b"
+
+
+@pytest.mark.case(9)
+def test_one_bad_row_is_refused_at_load_and_not_at_a_decision() -> None:
+    """Two columns for one never become an error for another."""
+    text = "p, viewer, logs.query\np, oncall, *, alerts.mute, call, allow\n"
+    assert [finding.code for finding in findings_of({**SOUND, "policy.csv": text})] == ["row_width"]
