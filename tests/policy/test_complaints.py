@@ -196,10 +196,11 @@ def test_alternatives_are_unrolled_to_the_nearest() -> None:
     shapes = {
         "oneOf": [
             {"properties": {"kind": {"const": "dot"}, "at": {"type": "integer"}}, "required": ["kind", "at"]},
-            {"properties": {"kind": {"const": "line"}, "to": {"type": "integer"}}, "required": ["kind", "to"]},
+            {"properties": {"kind": {"const": "line"}, "to": {"type": "integer"}}, "required": ["kind", "to", "by"]},
         ]
     }
-    assert only(shapes, {"kind": "line"})["field"] == "/x/to"
+    found = complaints_of({"type": "object", "properties": {"x": shapes}}, {"x": {"kind": "line", "at": 1}})
+    assert [each["field"] for each in found] == ["/x/by", "/x/to"]
 
 
 def test_every_reason_is_said_in_both_languages() -> None:

@@ -49,6 +49,6 @@ def test_options_in_common_tell_numbers_and_booleans_apart() -> None:
     """1 and true are two members at any depth; of 1 and 1.0 the integer stays, for it is what both take."""
     assert meet_options((1, True, "1", None), (True, 1.0)) == (1, True)
     assert meet_options(([1], {"a": 0}), ([True], {"a": False})) == ()
-    assert meet_options(([1.0], {"a": [2]}), ([1], {"a": [2.0]})) == ([1], {"a": [2]})
+    assert repr(meet_options(([1.0], {"a": [2]}, 3.0), ([1], {"a": [2.0]}, 3))) == "([1], {'a': [2]}, 3)"
     assert meet_options(None, ("a",)) == ("a",)
     assert meet_options(([1, 2],), ([1],)) == ()

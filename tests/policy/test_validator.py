@@ -173,3 +173,17 @@ def test_what_is_no_schema_does_not_compile(schema: Any) -> None:
     """A mistake in a schema is found when it is compiled, never when it is asked."""
     with pytest.raises(SchemaInvalid, match="not_a_schema"):
         compile_schema(schema)
+
+
+def test_beside_an_integral_float_a_boolean_is_still_no_number() -> None:
+    """The strict keywords, which such a float calls in, tell true and 1 apart as the plain ones do."""
+    schema = {"properties": {"a": {"enum": [1, 0]}, "b": {"const": [False]}, "c": {"type": "number"}}}
+    assert accepts(schema, {"a": 1, "b": [False], "c": 2.0})
+    assert not accepts(schema, {"a": True, "b": [False], "c": 2.0})
+    assert not accepts(schema, {"a": 1, "b": [0], "c": 2.0})
+
+
+def test_alternatives_of_constants_are_one_joint_error() -> None:
+    """Where every alternative names its values, the error offers all of them."""
+    (error,) = compile_schema({"anyOf": [{"const": "a"}, {"enum": ["b", "c"]}, {"type": "integer"}]}).errors("d")
+    assert (error.keyword, error.expected) == ("enum", ("a", "b", "c"))
