@@ -31,6 +31,7 @@ __all__ = ["Decoded", "JsonText", "Malformed", "decode", "decode_json"]
 JsonText: TypeAlias = "bytes | bytearray | memoryview | str"
 
 _INTEGER_WIDTH: Final = len(str(-MAX_INTEGER))
+_STARTS_OVER: Final = -1
 _BLANKS: Final = " \t\n\r"
 _BLANK_RUN: Final = re.compile(r"[ \t\n\r]*+")
 _ODD_ESCAPE: Final = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
@@ -84,10 +85,12 @@ def decode_json(raw: JsonText, *, big_integers: bool = False) -> Json:
 
 def _text(raw: JsonText) -> str:
     """Return *raw* as text that is UTF-8 without a byte order mark, and not over the size cap."""
+    if not isinstance(raw, (str, bytes)):
+        raw = bytes(raw)
     if len(raw) > MAX_SIZE:
         raise Malformed("too_large_input")
-    if not isinstance(raw, str):
-        raw = _utf8(bytes(raw))
+    if isinstance(raw, bytes):
+        raw = _utf8(raw)
     elif not raw.isascii():
         _check_encodable(raw)
     if raw.startswith("\ufeff"):
@@ -123,11 +126,8 @@ def _parse(text: str, big_integers: bool) -> tuple[Json, bool]:
     start = _skip(text, 0) if text[:1] in _BLANKS else 0
     if start == len(text):
         raise Malformed("empty")
-    integral = False
-    try:
-        value, end = _scan(_PLAIN[big_integers], text, start)
-    except _IntegralFloat:
-        integral = True
+    value, end = _scan(_PLAIN[big_integers], text, start)
+    integral = end == _STARTS_OVER
     if integral:
         value, end = _scan(_PATIENT[big_integers], text, start)
     if end != len(text):
@@ -140,17 +140,17 @@ def _parse(text: str, big_integers: bool) -> tuple[Json, bool]:
 
 
 def _scan(decoder: JSONDecoder, text: str, start: int) -> tuple[Json, int]:
+    """Return the value and where it ends; `_STARTS_OVER` where *decoder* is not the one for it."""
     try:
         scanned: tuple[Json, int] = decoder.raw_decode(text, start)
-    except JSONDecodeError as error:
-        position = error.pos
-    except RecursionError:
-        position = -1
-    else:
         return scanned
-    if position < 0:
-        raise Malformed("too_deep")
-    raise _at("malformed", text, position)
+    except _IntegralFloat:
+        return None, _STARTS_OVER
+    except JSONDecodeError as error:
+        malformed = _at("malformed", text, error.pos)
+    except RecursionError:
+        malformed = Malformed("too_deep")
+    raise malformed
 
 
 def _at(reason: str, text: str, position: int) -> Malformed:
@@ -195,7 +195,7 @@ def _check_strings(value: Json) -> None:
 
 
 class _IntegralFloat(Exception):
-    """Decoding has met a float with an integral value and starts over with hooks that take it."""
+    """Decoding has met a float with an integral value and starts over with the decoder that takes it."""
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

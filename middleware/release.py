@@ -41,7 +41,7 @@ __all__ = [
     "release_value",
 ]
 
-_MOST_PLANS: Final = 4096
+_MOST_PLANS: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,14 +45,18 @@ def restore_result(stored: JsonObject) -> Result:
     Raises:
         NotAResult: it is the JSON of none, or holds more or other than that result has.
     """
-    try:
-        result = _READERS[cast("str", stored["status"])](stored)
-        same = result.to_json() == stored
-    except (KeyError, TypeError, ValueError, AttributeError):
-        same = False
-    if not same:
+    result = _read(stored)
+    if result is None:
         raise NotAResult
     return result
+
+
+def _read(stored: JsonObject) -> Result | None:
+    try:
+        result = _READERS[cast("str", stored["status"])](stored)
+        return result if result.to_json() == stored else None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def _ok(stored: JsonObject) -> Result:

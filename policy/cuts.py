@@ -130,9 +130,9 @@ def _hide(value: Json, pointer: Pointer) -> Json:
     """Return *value* without what *pointer* names."""
     if not pointer:
         raise _Unfit
-    if len(pointer) > 1:
-        return _change(value, pointer[:-1], lambda parent: _hide(parent, pointer[-1:]))
-    name = pointer[0]
+    parents, name = pointer[:-1], pointer[-1]
+    if parents:
+        return _change(value, parents, lambda parent: _hide(parent, (name,)))
     if isinstance(value, Mapping):
         return {other: item for other, item in value.items() if name not in ("*", other)}
     return [] if isinstance(value, list | tuple) and name == "*" else value

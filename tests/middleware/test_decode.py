@@ -344,6 +344,7 @@ def test_bytes_and_text_are_decoded_alike() -> None:
     raw = '{"名":"é \\u00e9 \\ud83d\\ude00","n":[0.5,1,true,null]}'
     values = [decode(form).value for form in (raw, raw.encode(), bytearray(raw.encode()), memoryview(raw.encode()))]
     assert values == [{"名": "é é 😀", "n": [0.5, 1, True, None]}] * 4
+    assert reason(memoryview(bytes(MAX_SIZE + 4)).cast("I")) == "too_large_input"
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)

@@ -64,6 +64,7 @@ def test_every_refusal_has_its_exception(result: Result, expected: type[Stopped]
         result.status,
     )
     assert str(stopped) == f"{result.status} (call call_1)"
+    assert str(stop(result)) == result.status
 
 
 def test_every_status_but_ok_stops() -> None:

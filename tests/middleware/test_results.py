@@ -267,6 +267,17 @@ def test_only_forbidden_says_that_this_is_policy(provider: str) -> None:
     assert POLICY_NOTE[0] not in others
 
 
+@pytest.mark.case(81)
+@pytest.mark.parametrize("call_id", ["call_1", ""])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_two_calls_with_one_id_are_both_answered(provider: str, call_id: str) -> None:
+    """An id is carried as it came, and says nothing of which call it was."""
+    first, second = (result.to_message(provider, call_id) for result in (Ok("first"), Ok("second")))  # type: ignore[arg-type]
+    assert "first" in json.dumps(first)
+    assert "second" in json.dumps(second)
+    assert json.dumps(first).replace("first", "second") == json.dumps(second)
+
+
 def test_an_unknown_provider_is_misuse() -> None:
     """With the names there are."""
     with pytest.raises(Misuse, match="one of plain, openai"):
