@@ -115,6 +115,7 @@ class _Loading:
             tools=self.tools,
             catalog=self.catalog,
             tenants={tenant: self._tenant(tenant, conditions) for tenant in sorted(self.names.tenants)},
+            any_tenant=TenantPolicy({}, self._settings("")),
             profiles=profiles,
             tests=self._tests(),
             warnings=tuple(self.findings.all),
@@ -157,8 +158,11 @@ class _Loading:
     def _profiles(self) -> JsonObject:
         node = self._one("identity.yaml")
         parts = self.reader.mapping(node, _IDENTITY, "identity.yaml")
-        claims = self.reader.mapping(parts.get("claims"), None, "schema")
-        self.claims = frozenset(self.reader.mapping(claims.get("properties"), None, "map of claims"))
+        issuers = [self.reader.mapping(each) for each in self.reader.items(parts.get("issuers"), "list of issuers")]
+        schemas = [self.reader.mapping(each.get("claims"), None, "schema") for each in (parts, *issuers)]
+        self.claims = frozenset(
+            name for schema in schemas for name in self.reader.mapping(schema.get("properties"), None, "map of claims")
+        )
         plain = self.reader.plain(node)
         return {name: value for name, value in plain.items() if name != "format"} if isinstance(plain, Mapping) else {}
 

@@ -359,7 +359,8 @@ class PolicySet:
     """
     A whole policies folder, read and checked.
 
-    *revision* is the content hash of everything that decides. *tenants* has every declared tenant. *profiles* is
+    *revision* is the content hash of everything that decides. *tenants* has every declared tenant; *any_tenant* stands for those that an issuer may assert by
+    pattern. *profiles* is
     identity.yaml as plain data, checked for shape (`token` gives it meaning). *tests* holds the test files as data.
     *warnings* are findings that do not keep the folder from loading.
     """
@@ -374,5 +375,6 @@ class PolicySet:
     catalog: Mapping[str, ToolSpec]
     tenants: Mapping[str, TenantPolicy]
     profiles: JsonObject
+    any_tenant: TenantPolicy = field(default_factory=TenantPolicy)
     tests: Mapping[str, JsonObject] = field(default_factory=dict)
     warnings: tuple[Finding, ...] = ()

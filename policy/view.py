@@ -50,7 +50,7 @@ class View:
         self.entries = entries
         self.engine = engine
         self.revision = policies.revision
-        self.settings = policies.tenants[caller.tenant].settings
+        self.settings = policies.tenants.get(caller.tenant, policies.any_tenant).settings
         self.refusal = refusal
         self.rows = rows
         self.lookup = early_lookup(caller, self.settings)
@@ -88,9 +88,9 @@ def open_view(policies: PolicySet, engine: Engine, caller: Caller, tool: str, to
     standing = engine.standing(caller, today)
     spec = policies.catalog.get(tool)
     policy = policies.tools.get(tool, _CLOSED)
-    tenant = policies.tenants.get(caller.tenant)
+    tenant = policies.tenants.get(caller.tenant, policies.any_tenant)
     decision = engine.decide(standing, tool, "call")
-    if not decision.allowed or standing.excluded or spec is None or tenant is None:
+    if not decision.allowed or standing.excluded or spec is None:
         return None
     limits = (*policy.limits, *tenant.limits.get(tool, ()))
     entries = []

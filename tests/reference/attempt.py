@@ -6,12 +6,15 @@ Holds what was given and what has been filled in; decides nothing.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from reference.grants import Standing, is_granted
 from reference.references import Sources, at, places, tokens
+
+INVISIBLE = ("Cc", "Cf", "Zl", "Zp")
 
 Rule = Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]]
 
@@ -62,7 +65,14 @@ class Attempt:
     def grants(self, wanted: Mapping[str, str], value: Any) -> bool:
         """Whether Casbin grants the id *value* for the roles that opened the entry."""
         name = f"{wanted['type']}:{value}"
-        return isinstance(value, str) and value != "" and is_granted(self.call.who, self.roles, name, wanted["action"])
+        return is_id(value) and is_granted(self.call.who, self.roles, name, wanted["action"])
+
+
+def is_id(value: Any) -> bool:
+    """Whether *value* can name a thing: an integer, or text that is not empty and holds nothing invisible."""
+    if isinstance(value, int):
+        return not isinstance(value, bool)
+    return isinstance(value, str) and value != "" and not any(unicodedata.category(c) in INVISIBLE for c in value)
 
 
 def caller_sources(policies: Mapping[str, Any], caller: Mapping[str, Any]) -> Sources:
@@ -78,6 +88,7 @@ def named(attempt: Attempt, declared: Mapping[str, str]) -> list[Any]:
     found: list[Any] = [None]
     for number, pointer in enumerate(declared["at"].split("@")):
         values = [at(path, attempt.filled) for path, present in places(tokens(pointer), attempt.filled) if present]
+        values = [value for value in values if value is not None]
         found = values if number == 0 else [f"{one}@{other}" for one in found for other in values]
     return found
 

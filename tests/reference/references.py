@@ -46,7 +46,7 @@ def _look_up(value: Mapping[str, Any], reference: str, sources: Sources, keyword
         found = sources[reference](value[reference])
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
         raise Unfilled from problem
-    if found is None or found == "" or not _takes(keyword, found):
+    if found is None or found == "" or (isinstance(found, list) and "" in found) or not _takes(keyword, found):
         raise Unfilled
     return found
 

@@ -246,8 +246,6 @@ class Judge:
 def _implied(schema: Mapping[str, Any], value: Any) -> bool:
     if "const" in schema and kind(schema["const"]) != kind(value):
         return False
-    if "type" in schema and not TESTS["type"](schema["type"], value):
-        return False
     return "enum" not in schema or kind(value) in {kind(item) for item in schema["enum"]}
 
 

@@ -138,12 +138,10 @@ class Inventor:
             if role != "*" and self.maybe(0.9):
                 lines.append(f"p, {role}, {dom}, {self.pick(['tools/all', 't.one', 't.*'])}, call, allow{self.until()}")
             for kind in IDS:
-                objects = [f"{kind}:*", f"{kind}:*", f"{kind}:{kind[0]}*", *(f"{kind}:{key}" for key in IDS[kind])]
+                objects = [f"{kind}:*", f"{kind}:*", *(f"{kind}:{key}" for key in IDS[kind])]
                 for _ in range(1 + self.some(2) if role != "*" else self.some(1)):
                     action = self.pick(["use", "*"])
-                    lines.append(
-                        f"p, {role}, {dom}, {self.pick(objects).replace('d*', '*')}, {action}, allow{self.until()}"
-                    )
+                    lines.append(f"p, {role}, {dom}, {self.pick(objects)}, {action}, allow{self.until()}")
         for _ in range(self.some(2)):
             sub = self.pick([*ROLES, "bot", "*", "subject:ann", "actor:helper"])
             obj = self.pick(["t.two", "doc:d2", "box:*", "doc:d3", "box:b2"])
