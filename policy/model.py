@@ -359,10 +359,10 @@ class PolicySet:
     """
     A whole policies folder, read and checked.
 
-    *revision* is the content hash of everything that decides. *tenants* has every declared tenant; *any_tenant* stands for those that an issuer may assert by
-    pattern. *profiles* is
-    identity.yaml as plain data, checked for shape (`token` gives it meaning). *tests* holds the test files as data.
-    *warnings* are findings that do not keep the folder from loading.
+    *revision* is the content hash of everything that decides. *tenants* has every declared tenant; *any_tenant*
+    stands for those that an issuer may assert by pattern. *profiles* is identity.yaml as plain data, checked for
+    shape (`token` gives it meaning). *tests* holds the test files as data. *warnings* are findings that do not keep
+    the folder from loading.
     """
 
     revision: str
