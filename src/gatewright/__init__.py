@@ -1,1 +1,30 @@
 """Gatewright: authorization middleware between a language model and the functions it may call."""
+
+from gatewright.middleware.failures import Conflict, Failed, NoEffect, NotFound, Stopped
+from gatewright.middleware.guard import Guard, ToolCall
+from gatewright.middleware.operations import current_operation
+from gatewright.middleware.page import Page
+from gatewright.middleware.registration import Fact, Resource
+from gatewright.middleware.seal import KeyRing
+from gatewright.policy.errors import GatewrightError, Invalid, Misuse, PolicyInvalid
+from gatewright.policy.model import Caller
+
+__all__ = [
+    "Caller",
+    "Conflict",
+    "Fact",
+    "Failed",
+    "GatewrightError",
+    "Guard",
+    "Invalid",
+    "KeyRing",
+    "Misuse",
+    "NoEffect",
+    "NotFound",
+    "Page",
+    "PolicyInvalid",
+    "Resource",
+    "Stopped",
+    "ToolCall",
+    "current_operation",
+]

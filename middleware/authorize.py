@@ -1,0 +1,104 @@
+"""
+Do facts, context, the named resources, their state and budgets allow the call? Then the tool's own checks.
+
+In come the entries that accept the arguments; the verdict goes on, or a refusal. POLICY's stages (d) to (h); the pure
+part is `policy.settlement`, which asks for records by yielding.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Generator
+from typing import Any
+
+from gatewright.middleware.answer import answer_failure
+from gatewright.middleware.call import Call, Outcome, Wait
+from gatewright.middleware.failures import Conflict, Failed, NotFound, Stopped
+from gatewright.middleware.load import LoaderFailed, load_records
+from gatewright.middleware.refuse import forbid, note_decision, stop_verdict
+from gatewright.policy.settlement import Answer, Need, Records
+from gatewright.policy.verdict import Verdict, settle
+
+__all__ = ["Settled", "Uncountable", "authorize", "settle_call"]
+
+Settled = Generator[Wait, Any, Verdict]
+
+
+class Uncountable(Exception):
+    """A duty asks for a budget, and nothing counts it yet: a duty is never ignored."""
+
+
+def authorize(call: Call) -> Outcome:
+    """Settle the call; it goes on with the verdict of the first entry that passes."""
+    call.records = {}
+    settling = settle(call.screened, call.tool.supply, call.context)
+    try:
+        need = next(settling)
+    except StopIteration as done:
+        verdict: Verdict = done.value
+        if verdict.status == "ok" and not call.tool.checks:
+            call.verdict = verdict
+            note_decision(call, verdict)
+            return None
+        return _finish(call, verdict)
+    return _authorize(call, settling, need)
+
+
+def _authorize(
+    call: Call, settling: Generator[Need, Answer, Verdict], need: Need
+) -> Generator[Wait, Any, Stopped | None]:
+    try:
+        verdict = yield from settle_call(call, settling, need)
+    except LoaderFailed as error:
+        return forbid(call, f"loader: {error.why}", "resource")
+    except Uncountable:
+        return forbid(call, "budget: nothing counts it", "budget")
+    return (yield from _finish(call, verdict))
+
+
+def settle_call(call: Call, settling: Generator[Need, Answer, Verdict], need: Need) -> Settled:
+    """
+    Answer what *settling* needs until it decides.
+
+    Raises:
+        LoaderFailed, Uncountable: it cannot be decided.
+    """
+    try:
+        while True:
+            if not isinstance(need, Records):
+                raise Uncountable
+            judged, returned = yield from load_records(call, need)
+            call.records.update(returned)
+            need = settling.send(judged)
+    except StopIteration as done:
+        verdict: Verdict = done.value
+        return verdict
+
+
+def _finish(call: Call, verdict: Verdict) -> Generator[Wait, Any, Stopped | None]:
+    if verdict.status != "ok":
+        return stop_verdict(call, verdict)
+    call.verdict = verdict
+    note_decision(call, verdict)
+    for check in call.tool.checks:
+        stopped = yield from _check(call, check)
+        if stopped is not None:
+            return stopped
+    return None
+
+
+def _check(call: Call, check: Any) -> Generator[Wait, Any, Stopped | None]:
+    """Ask one of the tool's checks; it gets copies, and whatever it raises refuses."""
+    resources = {name: copy.deepcopy(record) for (name, _), record in call.records.items()}
+    name = getattr(check, "__name__", type(check).__name__)
+    try:
+        yield Wait(check, copy.deepcopy(dict(call.verdict.arguments or {})), resources)
+    except (Conflict, NotFound, Failed) as failure:
+        result = answer_failure(failure, reasons=call.tool.spec.reasons)
+        outcome, reason = result.status, f"check {name}: {failure.code}"
+    except Exception as error:  # noqa: BLE001 - a check that raises is a refusal, whatever it raises
+        return forbid(call, f"check {name}: {type(error).__name__}", "state")
+    else:
+        return None
+    call.trail.add("permission_decided", outcome=outcome, reason=reason, revision=call.snapshot.revision, stage="state")
+    return call.stop(result)

@@ -1,0 +1,84 @@
+"""
+Is this JSON what a schema and its rules ask for? The decode and validate half of a call, alone.
+
+In come a schema or a guarded function, and JSON as text or a mapping; out comes `ok` with the filled value, or
+`invalid_arguments`. Authorizes nothing and runs no tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from gatewright.middleware.call import Arguments
+from gatewright.middleware.decode import decode
+from gatewright.middleware.decorate import tool_of
+from gatewright.middleware.malformed import Malformed
+from gatewright.middleware.registration import Rule
+from gatewright.middleware.results import FORBIDDEN, Forbidden, InvalidArguments, Ok, invalid_arguments
+from gatewright.middleware.supply import copy_arguments
+from gatewright.policy.complaints import Complaint, business_complaint, schema_complaints, syntax_complaint
+from gatewright.policy.dialect import SchemaInvalid, check_schema, compile_schema
+from gatewright.policy.errors import Invalid, Misuse
+from gatewright.policy.filling import Filling, schema_defaults
+from gatewright.policy.model import Json, Schema
+
+__all__ = ["check"]
+
+
+def check(
+    schema_or_tool: Schema | Callable[..., Any],
+    raw: Arguments,
+    *,
+    rules: Sequence[Rule] = (),
+    settings: Mapping[str, Any] | None = None,
+    locale: str = "en",
+) -> Ok | InvalidArguments | Forbidden:
+    """
+    Judge *raw* by a JSON Schema, or by the base schema and the rules of a guarded function.
+
+    A rule that raises anything but `Invalid` is a refusal.
+
+    Raises:
+        Misuse: what is given first is neither, or the schema is outside the dialect.
+    """
+    schema, apply = _asked(schema_or_tool, rules)
+    try:
+        value = decode(raw).value
+    except Malformed as error:
+        return _refused([syntax_complaint(error.reason, error.offset)], locale)
+    errors = compile_schema(schema).errors(value)
+    if errors:
+        return _refused(schema_complaints(errors, schema), locale)
+    filled = Filling({}, dict(schema_defaults(schema, schema))).fill(value)
+    try:
+        apply(filled, settings or {})
+    except Invalid as refusal:
+        return _refused([business_complaint(refusal.field, refusal.reason, refusal.expected)], locale)
+    except Exception:  # noqa: BLE001 - a rule that raises anything else has not agreed
+        return FORBIDDEN
+    return Ok(cast("Json", filled))
+
+
+def _asked(
+    schema_or_tool: Schema | Callable[..., Any], rules: Sequence[Rule]
+) -> tuple[Schema, Callable[[dict[str, Json], Mapping[str, Any]], object]]:
+    if not isinstance(schema_or_tool, Mapping):
+        tool, _ = tool_of(schema_or_tool)
+        return tool.spec.schema, tool.supply.rules
+    try:
+        schema = check_schema(schema_or_tool, where="check")
+    except SchemaInvalid as error:
+        raise Misuse(f"the schema of {error}", "see docs/schemas.md for what is enforced") from error
+
+    def apply(arguments: dict[str, Json], settings: Mapping[str, Any]) -> object:
+        given: Mapping[str, Any] = copy_arguments(arguments)
+        for rule in rules:
+            given = rule(dict(given), settings)
+        return given
+
+    return schema, apply
+
+
+def _refused(complaints: Sequence[Complaint], locale: str) -> InvalidArguments:
+    return invalid_arguments(complaints, locale=locale)

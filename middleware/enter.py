@@ -1,0 +1,91 @@
+"""
+Who runs the body, and how long is it waited for? Recheck and execute, one right after the other, in one thread or task.
+
+In comes a call that every earlier step let go on; out comes what stopped it, or None. A body with a deadline gets a
+thread of its own: one that hangs holds up nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import Future
+from contextvars import copy_context
+
+from gatewright.middleware.call import Call
+from gatewright.middleware.drive import run_awaitable, walk, walk_async
+from gatewright.middleware.execute import Late, timeout_of
+from gatewright.middleware.failures import Stopped
+from gatewright.middleware.gate import Gate
+from gatewright.middleware.outcome import FailedCode
+from gatewright.middleware.results import FailedResult, Result, Unknown
+
+__all__ = ["enter", "enter_async", "given_up"]
+
+
+def enter(call: Call) -> Stopped | None:
+    """Run the body from a thread."""
+    if call.tool.flavour != "sync":
+        return run_awaitable(enter_async(call))
+    timeout = timeout_of(call)
+    if timeout is None:
+        return walk(call, call.runtime.chain.entering)
+    running = _in_thread(call)
+    try:
+        return running.result(timeout)
+    except TimeoutError:
+        return _timed_out(call) if _expired(call) else running.result()
+
+
+async def enter_async(call: Call) -> Stopped | None:
+    """Run the body from a task: an async one in it, another one in a thread."""
+    if call.tool.flavour != "sync":
+        return await walk_async(call, call.runtime.chain.entering)
+    running = asyncio.wrap_future(_in_thread(call))
+    try:
+        return await asyncio.wait_for(asyncio.shield(running), timeout_of(call))
+    except TimeoutError:
+        return _timed_out(call) if _expired(call) else await running
+    except asyncio.CancelledError:
+        _expired(call)
+        raise
+
+
+def given_up(call: Call, code: FailedCode) -> Result:
+    """Return what is to be said of a call that is given up now: of a write that was entered, nobody knows."""
+    entered = call.entered or (call.gate is not None and call.gate.was_entered)
+    unresolved = call.operation if entered else None
+    call.trail.add(
+        "execution_finished",
+        effect="none" if unresolved is None else "unknown",
+        operation=None if call.operation is None else call.operation.id,
+        outcome="timed_out" if code == "timeout" else code,
+    )
+    call.entered = entered
+    return FailedResult(code) if unresolved is None else Unknown(unresolved.id)
+
+
+def _timed_out(call: Call) -> Stopped:
+    return call.stop(given_up(call, "timeout"))
+
+
+def _expired(call: Call) -> bool:
+    return call.gate is not None and call.gate.expire()
+
+
+def _in_thread(call: Call) -> Future[Stopped | None]:
+    """Walk recheck and execute in a thread of their own, which ends with the process at the latest."""
+    call.gate = Gate()
+    outcome: Future[Stopped | None] = Future()
+    context = copy_context()
+
+    def run() -> None:
+        try:
+            outcome.set_result(context.run(walk, call, call.runtime.chain.entering))
+        except Late:
+            outcome.set_result(None)
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the call is waited for
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, name="gatewright-body", daemon=True).start()
+    return outcome

@@ -1,0 +1,192 @@
+"""
+What does the tool do? Its function runs once, with the judged arguments.
+
+In comes a rechecked call; it goes on with what the function returned, or ends in what its exception means. Nothing of
+an exception's text or value leaves. Deadlines are `enter`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, Final
+
+from gatewright.middleware.answer import answer_exception
+from gatewright.middleware.call import Call, Outcome, Wait
+from gatewright.middleware.drive import answer_waits_async
+from gatewright.middleware.failures import Stopped
+from gatewright.middleware.operations import RunningOperation, running
+from gatewright.middleware.recheck import is_unchanged, recheck_again, resource_names
+from gatewright.middleware.session import entered
+from gatewright.middleware.supply import copy_arguments
+from gatewright.middleware.whereabouts import place_of
+
+__all__ = ["Late", "execute", "timeout_of"]
+
+_RECHECK_ITEMS: Final = 100
+_RECHECK_SECONDS: Final = 1.0
+_log = logging.getLogger("gatewright")
+
+
+class Late(Exception):
+    """The body was given up: it must not be entered, or what it did does not count any more."""
+
+
+class _StreamStopped(Exception):
+    def __init__(self, stopped: Stopped) -> None:
+        self.stopped = stopped
+        super().__init__()
+
+
+def execute(call: Call) -> Outcome:
+    """Run the tool's function, unless a stored result answers the call."""
+    if call.stored is not None:
+        return None
+    arguments = bound_arguments(call)
+    _note_start(call)
+    began = call.trail.elapsed()
+    if call.tool.flavour != "sync":
+        return _execute_async(call, arguments, began)
+    try:
+        with _inside(call):
+            value = call.tool.function(**arguments)
+    except Late:
+        raise
+    except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever it is has a result
+        return _raised(call, error, began)
+    _returned(call, value, began)
+    return None
+
+
+def timeout_of(call: Call) -> float | None:
+    """Return the seconds that the body has: the tool's own, or fewer where a duty says so."""
+    stated = [each for each in (call.tool.timeout, call.verdict.duties.timeout) if each is not None]
+    return min(stated) if stated else None
+
+
+def bound_arguments(call: Call) -> dict[str, Any]:
+    """Return the keyword arguments of the function; what is JSON is copied, so that the judged value stays as it is."""
+    given = call.verdict.arguments or {}
+    fresh = copy_arguments(given)
+    bound: dict[str, Any] = {}
+    for each in call.tool.signature.parameters:
+        if each.source == "argument":
+            if each.argument in fresh:
+                bound[each.name] = fresh.pop(each.argument)
+        elif each.source == "record":
+            fresh.pop(each.argument, None)
+            bound[each.name] = each.coerce(_record(call, each.argument)) if each.coerce else None
+        elif each.source == "caller":
+            bound[each.name] = call.caller
+        elif each.name in call.injected:
+            bound[each.name] = call.injected[each.name]
+    return {**fresh, **bound} if call.tool.signature.takes_rest else bound
+
+
+def _record(call: Call, argument: str) -> Any:
+    names = [name for name, spec in call.tool.spec.resources.items() if spec.at.lstrip("/") == argument]
+    return next(record for (name, _), record in call.records.items() if name in names)
+
+
+def _execute_async(call: Call, arguments: Mapping[str, Any], began: int) -> Generator[Wait, Any, Stopped | None]:
+    run = _collect if call.tool.flavour == "stream" else _await
+    try:
+        value = yield Wait(run, call, arguments)
+    except _StreamStopped as stream:
+        return stream.stopped
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is has a result
+        return _raised(call, error, began)
+    _returned(call, value, began)
+    return None
+
+
+async def _await(call: Call, arguments: Mapping[str, Any]) -> Any:
+    async with asyncio.timeout(timeout_of(call)):
+        with _inside(call):
+            return await call.tool.function(**arguments)
+
+
+async def _collect(call: Call, arguments: Mapping[str, Any]) -> list[Any]:
+    """Gather a stream; every so often it is asked whether the caller may still have it."""
+    items: list[Any] = []
+    asked = monotonic()
+    async with asyncio.timeout(timeout_of(call)):
+        with _inside(call):
+            async for item in call.tool.function(**arguments):
+                items.append(item)
+                if len(items) % _RECHECK_ITEMS == 0 or monotonic() - asked > _RECHECK_SECONDS:
+                    await still_allowed(call)
+                    asked = monotonic()
+    return items
+
+
+async def still_allowed(call: Call) -> None:
+    """Recheck a call in mid-stream; raises where it would be refused now."""
+    if is_unchanged(call):
+        return
+    stopped = await answer_waits_async(recheck_again(call))
+    if stopped is not None:
+        raise _StreamStopped(stopped)
+
+
+@contextmanager
+def _inside(call: Call) -> Iterator[None]:
+    """Be inside the body: the gate is passed, the tool is called, nested calls and the operation are this call's."""
+    gate = call.gate
+    if gate is not None and not gate.enter():
+        raise Late
+    call.entered = True
+    if call.progress is not None:
+        call.progress.enter(call.tool_name)
+    with entered(call):
+        if call.operation is None:
+            yield
+        else:
+            ledger, clock = call.runtime.ledger, call.runtime.clock
+            with running(RunningOperation(call.operation, call.trail, ledger.append, clock.time)):
+                yield
+
+
+def _note_start(call: Call) -> None:
+    """A write's start was noted in the transaction that started it."""
+    if call.operation is not None:
+        return
+    timeout = timeout_of(call)
+    call.trail.add(
+        "execution_started",
+        resources=resource_names(call) if call.records else None,
+        timeout_ms=None if timeout is None else int(timeout * 1000),
+    )
+
+
+def _returned(call: Call, value: object, began: int) -> None:
+    _leave(call)
+    call.value = value
+    call.trail.add("execution_finished", duration_us=call.trail.elapsed() - began, outcome="returned")
+
+
+def _raised(call: Call, error: BaseException, began: int) -> Stopped:
+    _leave(call)
+    spec, operation = call.tool.spec, call.operation
+    result = answer_exception(
+        error, kind=spec.kind, operation_id="" if operation is None else operation.id, reasons=spec.reasons
+    )
+    where = place_of(error)
+    _log.warning("tool %s raised %s (call %s)", spec.name, where, call.id)
+    call.trail.add(
+        "execution_finished",
+        duration_us=call.trail.elapsed() - began,
+        effect="unknown" if result.status == "unknown" else "none",
+        error=where,
+        operation=None if operation is None else operation.id,
+        outcome="raised",
+    )
+    return call.stop(result)
+
+
+def _leave(call: Call) -> None:
+    if call.gate is not None and not call.gate.leave():
+        raise Late

@@ -1,0 +1,415 @@
+"""
+The gate itself: policies on one side, functions on the other. What an application holds.
+
+In come a policies folder and functions with what their developers state; calls go through the chain and come back as
+results. Everything that decides is elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
+
+from gatewright.middleware import check as checking
+from gatewright.middleware.call import Arguments, Call, Clock
+from gatewright.middleware.chain import Chain, OwnStep
+from gatewright.middleware.decorate import decorate
+from gatewright.middleware.enter import given_up
+from gatewright.middleware.history import call_events, tell_call
+from gatewright.middleware.interaction import Interaction, Interactions
+from gatewright.middleware.journal import Journal
+from gatewright.middleware.ledger import Ledger
+from gatewright.middleware.listing import list_tools
+from gatewright.middleware.live import LivePolicies, is_cataloguing
+from gatewright.middleware.perform import decide, end, perform, perform_async
+from gatewright.middleware.places import open_keys, open_stores
+from gatewright.middleware.record import Event
+from gatewright.middleware.registration import Check, Fact, Resource, Rule, SchemaSource, Statement, register
+from gatewright.middleware.registry import Registry
+from gatewright.middleware.results import MAX_REPAIRS, Result
+from gatewright.middleware.runtime import Runtime, declared_context, last_call_id
+from gatewright.middleware.seal import KeyRing
+from gatewright.middleware.session import OpenCall, Session, left_open
+from gatewright.middleware.steps import BUILT_IN
+from gatewright.middleware.watch import PolicyWatch
+from gatewright.policy.catalog import render_spec, spec_path
+from gatewright.policy.errors import Misuse
+from gatewright.policy.model import Schema
+from gatewright.policy.rendering import Format
+from gatewright.policy.store import Health
+
+__all__ = ["Guard", "ToolCall"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ToolCall(NamedTuple):
+    """One call of several: the tool's name, its arguments, and the model's own id of the call."""
+
+    name: str
+    arguments: Arguments
+    call_id: str | None = None
+    operation: str | None = None
+
+
+class Guard:
+    """
+    Guards functions by policies.
+
+    *policies* is a folder, or texts by path for tests; such texts take the registered tools as their catalog.
+    *journal* and *ledger* are where events and operations go: open ones, or places; beside the folder by default.
+    *keys* are a `KeyRing` or its secret. *repairs* is how often arguments may be corrected in one interaction.
+    *after_validate* and *after_authorize* are steps of your own; they can only stop a call. *watch* looks for changes
+    of the folder.
+
+    Raises:
+        PolicyInvalid: the policies do not load; every finding has file, line and column.
+    """
+
+    check = staticmethod(checking.check)
+
+    def __init__(
+        self,
+        policies: str | Path | Mapping[str, str] = "policies",
+        *,
+        journal: Journal | str | Path | None = None,
+        ledger: Ledger | str | Path | None = None,
+        keys: KeyRing | str | bytes | None = None,
+        clock: Clock | None = None,
+        locale: str = "en",
+        repairs: int = MAX_REPAIRS,
+        after_validate: Sequence[OwnStep] = (),
+        after_authorize: Sequence[OwnStep] = (),
+        watch: bool = True,
+    ) -> None:
+        chain = BUILT_IN.with_steps("authorize", after_authorize).with_steps("validate", after_validate)
+        self._clock: Clock = clock if clock is not None else time
+        self._registry = Registry()
+        ring = open_keys(keys)
+        folder = None if isinstance(policies, Mapping) or is_cataloguing() else Path(policies)
+        if is_cataloguing():
+            journal, ledger = None, None
+        self._owned = [given is None or isinstance(given, str | Path) for given in (journal, ledger)]
+        opened_journal, opened_ledger = open_stores(journal, ledger, folder, ring, self._clock.time)
+        tools = self._registry.tools
+        self._watch = PolicyWatch(opened_journal, self._clock.time, tools)
+        self._runtime = Runtime(
+            clock=self._clock,
+            keys=ring,
+            live=LivePolicies(policies, tools, self._watch),
+            journal=opened_journal,
+            ledger=opened_ledger,
+            interactions=Interactions(time.monotonic),
+            chain=chain,
+            tools=tools,
+            locale=locale,
+            repairs=repairs,
+        )
+        if watch:
+            self._runtime.live.watch()
+
+    def __enter__(self) -> Guard:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Guard({len(self._registry.tools)} tools)"
+
+    def close(self) -> None:
+        """Stop watching, write what is queued and let go of the stores that this guard opened."""
+        self._runtime.live.close()
+        for store, owned in zip((self._runtime.journal, self._runtime.ledger), self._owned, strict=True):
+            if owned:
+                store.close()
+
+    @property
+    def chain(self) -> Chain:
+        """The steps that a call walks; `print(guard.chain)` tells them."""
+        return self._runtime.chain
+
+    @property
+    def health(self) -> Health:
+        """Whether the newest policies are in force, and if not, why."""
+        return self._runtime.live.health
+
+    @property
+    def revision(self) -> str:
+        """The revision of the policies in force."""
+        return self._current().live.snapshot.revision
+
+    @property
+    def last_call_id(self) -> str | None:
+        """The runtime's id of the last call made in this thread or task; it stands beside a result, never in it."""
+        return last_call_id()
+
+    def reload(self) -> bool:
+        """Load the policies again now; return whether they loaded. The last good ones stay where they did not."""
+        return self._current().live.reload()
+
+    def tool(
+        self,
+        name: str,
+        *,
+        kind: Literal["read", "write"],
+        use_when: str,
+        not_for: str,
+        description: str | None = None,
+        action: str | None = None,
+        facts: Mapping[str, Fact | Callable[[dict[str, Any]], Any]] | None = None,
+        rules: Sequence[Rule] = (),
+        resources: Mapping[str, Resource] | None = None,
+        checks: Sequence[Check] = (),
+        reasons: Collection[str] = (),
+        context: Mapping[str, Schema] | None = None,
+        schema: SchemaSource = None,
+        result: SchemaSource = None,
+        timeout: float | None = None,
+        injected: Collection[str] = (),
+        echo: Collection[str] = (),
+        secret: Collection[str] = (),
+        loggable: Collection[str] = (),
+        big_integers: bool = False,
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]:
+        """
+        Guard a function as the tool *name*: the innermost decorator, right above `def`.
+
+        *description* defaults to the docstring; *use_when* and *not_for* tell a model when to call it and when not.
+        *action* is what a call does to the resources it names, *kind* unless given. *rules* are pure functions
+        (arguments, settings) → arguments. *checks* get (arguments, resources), may do I/O, and raise `Conflict`,
+        `NotFound` or `Failed`. *reasons* are the codes that rules and failures may state. *schema* and *result* are
+        JSON Schemas or files of them, in the place of what the annotations say. *timeout* is in seconds.
+        *injected* names parameters that a framework passes. *echo*, *secret* and *loggable* mark arguments.
+
+        Raises:
+            Misuse: at once, for anything that could never work.
+        """
+        stated = Statement(
+            name=name,
+            kind=kind,
+            use_when=use_when,
+            not_for=not_for,
+            description=description,
+            action=action,
+            facts=facts or {},
+            rules=rules,
+            resources=resources or {},
+            checks=checks,
+            reasons=reasons,
+            context=context or {},
+            schema=schema,
+            result=result,
+            timeout=timeout,
+            injected=injected,
+            echo=echo,
+            secret=secret,
+            loggable=loggable,
+            big_integers=big_integers,
+        )
+
+        def guard_function(function: Callable[P, R]) -> Callable[P, R]:
+            tool = register(function, stated, sys._getframe(1).f_locals)
+            self._registry.add(tool)
+            live = self._runtime.live
+            live.note_tool()
+            if not live.is_stale and tool.name not in live.snapshot.policies.catalog:
+                self._watch.tell_quarantined(tool)
+            return decorate(tool, self._runtime)
+
+        return guard_function
+
+    def call(
+        self,
+        name: str,
+        arguments: Arguments,
+        *,
+        token: str | None,
+        interaction: Interaction | str | None = None,
+        call_id: str | None = None,
+        operation: str | None = None,
+        context: Mapping[str, object] | None = None,
+        locale: str | None = None,
+    ) -> Result:
+        """
+        Call a tool as a model asked for it; *arguments* are the text that it wrote, or a mapping.
+
+        *call_id* is the model's own id, kept for the record only. *operation* names the logical write, so that the
+        same one is done at most once. Nothing that a caller sends raises.
+        """
+        return perform(self._open(name, arguments, token, interaction, call_id, operation, context, locale))
+
+    async def acall(
+        self,
+        name: str,
+        arguments: Arguments,
+        *,
+        token: str | None,
+        interaction: Interaction | str | None = None,
+        call_id: str | None = None,
+        operation: str | None = None,
+        context: Mapping[str, object] | None = None,
+        locale: str | None = None,
+    ) -> Result:
+        """Call a tool from a task, as `call` does from a thread."""
+        call = self._open(name, arguments, token, interaction, call_id, operation, context, locale)
+        return await perform_async(call)
+
+    def call_many(
+        self,
+        calls: Iterable[ToolCall | tuple[Any, ...]],
+        *,
+        token: str | None,
+        interaction: Interaction | str | None = None,
+        context: Mapping[str, object] | None = None,
+        locale: str | None = None,
+    ) -> list[Result]:
+        """Make *calls* one after the other; return one result each, in their order, whatever their ids are."""
+        return [perform(self._open_one(each, token, interaction, context, locale)) for each in calls]
+
+    async def acall_many(
+        self,
+        calls: Iterable[ToolCall | tuple[Any, ...]],
+        *,
+        token: str | None,
+        interaction: Interaction | str | None = None,
+        context: Mapping[str, object] | None = None,
+        locale: str | None = None,
+    ) -> list[Result]:
+        """Make *calls* from a task, as `call_many` does from a thread."""
+        return [await perform_async(self._open_one(each, token, interaction, context, locale)) for each in calls]
+
+    @contextmanager
+    def opened(
+        self,
+        name: str,
+        arguments: Arguments,
+        *,
+        token: str | None,
+        interaction: Interaction | str | None = None,
+        call_id: str | None = None,
+        operation: str | None = None,
+        context: Mapping[str, object] | None = None,
+        locale: str | None = None,
+    ) -> Iterator[OpenCall]:
+        """
+        Open a call for the guarded function to continue once, inside the block: what adapters of frameworks do.
+
+        Where the call is stopped, its `result` is there at once and the function must not be called.
+        """
+        call = self._open(name, arguments, token, interaction, call_id, operation, context, locale)
+        left = OpenCall(call, decide(call))
+        try:
+            with left_open(left):
+                yield left
+        finally:
+            if not left.taken:
+                left.taken = True
+                left.result = end(call, given_up(call, "cancelled"))
+
+    def session(
+        self,
+        token: str | None,
+        *,
+        context: Mapping[str, object] | None = None,
+        interaction: Interaction | str | None = None,
+    ) -> Session:
+        """Return a session: inside `with`, guarded functions may be called directly, on behalf of *token*."""
+        return Session(self._runtime, token, declared_context(context or {}), interaction)
+
+    def interaction(self, id: str, *, task: str | None = None) -> Interaction:
+        """Return a conversation or task of a model, to be given to each of its calls."""
+        return Interaction(id, task)
+
+    def tools(
+        self,
+        token: str | None,
+        *,
+        format: Format = "plain",
+        context: Mapping[str, object] | None = None,
+        interaction: Interaction | str | None = None,
+    ) -> list[dict[str, Any]]:
+        """
+        Return the tools that the caller may use, each with the caller's own schema, as *format* shows them.
+
+        Raises:
+            CallUnauthenticated: nobody is calling.
+        """
+        return list_tools(self._open("", "", token, interaction, None, None, context, None), format)
+
+    def events(self, call_id: str) -> tuple[Event, ...]:
+        """Return what happened to a call, in order; *call_id* is the runtime's id."""
+        self._runtime.journal.flush()
+        return call_events(call_id, self._runtime.journal, self._runtime.ledger)
+
+    def story(self, call_id: str) -> str:
+        """Return what happened to a call as a text that a person can read."""
+        return tell_call(self.events(call_id))
+
+    def catalog(self) -> dict[str, str]:
+        """Return the catalog file of each registered tool, by its path in a policies folder."""
+        return {spec_path(name): render_spec(tool.spec) for name, tool in self._registry.tools.items()}
+
+    def accept_catalog(self) -> tuple[str, ...]:
+        """
+        Write the catalog files of the registered tools into the policies folder; return the paths that changed.
+
+        Raises:
+            Misuse: the policies are not in a folder.
+        """
+        folder = self._runtime.live.folder
+        if folder is None:
+            raise Misuse("these policies are in memory", "their catalog is the registered tools")
+        changed = []
+        for path, text in self.catalog().items():
+            target = folder / path
+            if not target.exists() or target.read_text("utf-8") != text:
+                target.parent.mkdir(exist_ok=True)
+                target.write_text(text, "utf-8")
+                changed.append(path)
+        if changed:
+            self._runtime.live.reload()
+        return tuple(changed)
+
+    def _current(self) -> Runtime:
+        if self._runtime.live.is_stale:
+            self._runtime.live.complete()
+        return self._runtime
+
+    def _open_one(
+        self,
+        asked: ToolCall | tuple[Any, ...],
+        token: str | None,
+        interaction: Interaction | str | None,
+        context: Mapping[str, object] | None,
+        locale: str | None,
+    ) -> Call:
+        one = ToolCall(*asked)
+        return self._open(one.name, one.arguments, token, interaction, one.call_id, one.operation, context, locale)
+
+    def _open(
+        self,
+        name: str,
+        arguments: Arguments,
+        token: str | None,
+        interaction: Interaction | str | None,
+        call_id: str | None,
+        operation: str | None,
+        context: Mapping[str, object] | None,
+        locale: str | None,
+    ) -> Call:
+        return self._current().open_call(
+            name,
+            arguments,
+            token=token,
+            context=context,
+            interaction=interaction,
+            call_id=call_id,
+            operation=operation,
+            locale=locale,
+        )

@@ -1,0 +1,135 @@
+"""
+What has happened so far in one conversation or task of a model? Tools called, repairs used, schemas listed.
+
+In comes an interaction's id and a caller; out comes the state that the two share. Bounded and expiring; nothing in it
+grants anything, and nothing is shared across tenants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Final
+
+from cachetools import TTLCache
+
+from gatewright.policy.model import Caller
+
+__all__ = ["MOST_FAILURES", "Interaction", "Interactions", "Progress"]
+
+MOST_FAILURES: Final = 2
+"""How often in a row one tool may fail with `retryable: true` in one interaction; after that it no longer says so."""
+
+_MOST: Final = 65_536
+_LIFETIME: Final = 86_400.0
+_MOST_CALLED: Final = 1024
+
+
+class Progress:
+    """What one caller has done in one interaction."""
+
+    __slots__ = ("_called", "_failures", "_lock", "_refused", "listed")
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._called: dict[str, None] = {}
+        self._refused: dict[str, int] = {}
+        self._failures: dict[str, int] = {}
+        self.listed: dict[str, str] = {}
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The tools whose body was entered, in the order of their first time."""
+        return tuple(self._called)
+
+    def enter(self, tool: str) -> None:
+        """Note that *tool*'s body is entered. What is noted is never forgotten while the interaction is known."""
+        if tool not in self._called:
+            with self._lock:
+                self._called[tool] = None
+
+    def count_refused(self, tool: str) -> int:
+        """Count a call of *tool* with arguments that were not accepted; return how many there were in a row."""
+        with self._lock:
+            attempt = self._refused.get(tool, 0) + 1
+            self._keep(self._refused, tool, attempt)
+        return attempt
+
+    def accept(self, tool: str) -> None:
+        """Forget the refused arguments of *tool*: these were valid."""
+        if tool in self._refused:
+            with self._lock:
+                self._refused.pop(tool, None)
+
+    def count_failure(self, tool: str) -> int:
+        """Count a retryable failure of *tool*; return how many there were in a row."""
+        with self._lock:
+            count = self._failures.get(tool, 0) + 1
+            self._keep(self._failures, tool, count)
+        return count
+
+    def succeed(self, tool: str) -> None:
+        """Forget the failures of *tool*."""
+        if tool in self._failures:
+            with self._lock:
+                self._failures.pop(tool, None)
+
+    def _keep(self, counts: dict[str, int], tool: str, count: int) -> None:
+        counts[tool] = count
+        if len(counts) > _MOST_CALLED:
+            del counts[next(iter(counts))]
+
+
+class Interaction:
+    """
+    One conversation or task. The same object, or the same id, joins calls.
+
+    *id* is the application's, never the model's; *task* is a label for the event log.
+    """
+
+    __slots__ = ("_lock", "_progress", "id", "task")
+
+    def __init__(self, id: str, task: str | None = None) -> None:
+        self.id = id
+        self.task = task
+        self._progress: dict[tuple[str, str, str], Progress] = {}
+        self._lock = Lock()
+
+    def progress(self, caller: Caller) -> Progress:
+        """Return what *caller* has done in it."""
+        key = _key(caller)
+        found = self._progress.get(key)
+        if found is None:
+            with self._lock:
+                found = self._progress.setdefault(key, Progress())
+        return found
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The tools whose body was entered, by anyone in it."""
+        return tuple(dict.fromkeys(tool for each in self._progress.values() for tool in each.called))
+
+
+class Interactions:
+    """Every interaction that is known by its id alone, per tenant and subject, for a day after its last call."""
+
+    def __init__(self, timer: Callable[[], float], *, most: int = _MOST, lifetime: float = _LIFETIME) -> None:
+        self._known: TTLCache[tuple[str, str, str, str], Progress] = TTLCache(most, lifetime, timer)
+        self._lock = Lock()
+
+    def progress(self, interaction: Interaction | str | None, caller: Caller) -> Progress:
+        """Return the state of *interaction* for *caller*; a fresh one where the call belongs to none."""
+        if interaction is None:
+            return Progress()
+        if isinstance(interaction, Interaction):
+            return interaction.progress(caller)
+        key = (*_key(caller), interaction)
+        with self._lock:
+            found = self._known.get(key)
+            found = Progress() if found is None else found
+            self._known[key] = found
+        return found
+
+
+def _key(caller: Caller) -> tuple[str, str, str]:
+    return caller.tenant, caller.subject, caller.issuer

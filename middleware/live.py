@@ -1,0 +1,175 @@
+"""
+Which policies count now, and whose tokens are believed under them? The one pair that every call starts from.
+
+In comes a folder, or texts with the registered tools as their catalog; out come the newest snapshot and its verifier,
+swapped together. What does not load changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import Path
+from threading import RLock
+from typing import Final, NamedTuple
+
+from gatewright.middleware.identify import VerifiedTokens
+from gatewright.middleware.registration import Tool
+from gatewright.middleware.token import build_verifier
+from gatewright.policy.errors import Misuse
+from gatewright.policy.folder import DEFERRED, load_policies
+from gatewright.policy.model import PolicySet
+from gatewright.policy.snapshot import Snapshot, compile_snapshot
+from gatewright.policy.source import Source, read_folder
+from gatewright.policy.store import Health, Listener, Store
+
+__all__ = ["LivePolicies", "Pair", "cataloguing", "is_cataloguing", "quarantined"]
+
+_CATALOG: Final = "catalog/"
+_cataloguing: ContextVar[bool] = ContextVar("gatewright_cataloguing", default=False)
+
+
+class Pair(NamedTuple):
+    """A snapshot and the verifier of the same revision."""
+
+    snapshot: Snapshot
+    tokens: VerifiedTokens
+
+
+@contextmanager
+def cataloguing() -> Iterator[None]:
+    """While a catalog is being written: guards load policies although the catalog is not as they say."""
+    variable = _cataloguing.set(True)
+    try:
+        yield
+    finally:
+        _cataloguing.reset(variable)
+
+
+def is_cataloguing() -> bool:
+    """Whether a catalog is being written here."""
+    return _cataloguing.get()
+
+
+class LivePolicies:
+    """
+    The policies of one guard.
+
+    A mapping of texts without catalog files takes *tools* as its catalog, once it is first used and again whenever a
+    tool was added since.
+
+    Raises:
+        PolicyInvalid: the policies do not load.
+    """
+
+    def __init__(
+        self, policies: str | Path | Mapping[str, str], tools: Mapping[str, Tool], listener: Listener[Pair]
+    ) -> None:
+        self.folder = None if isinstance(policies, Mapping) else Path(policies)
+        self._texts = Source.from_texts(policies) if isinstance(policies, Mapping) else None
+        self._tools = tools
+        self._listener = listener
+        self._lock = RLock()
+        self._tokens: VerifiedTokens | None = None
+        self._deferring = is_cataloguing()
+        self._own_catalog = self._texts is not None and not any(True for _ in self._texts.under("catalog", ".json"))
+        self._store: Store[Pair] | None = None
+        self.is_stale = self._own_catalog
+        if self._own_catalog:
+            self._pair(load_policies(self._source(), DEFERRED))
+        else:
+            self._open()
+
+    @property
+    def current(self) -> Pair:
+        """The newest pair; one reference, so that a call sees a snapshot and its own verifier."""
+        return self._opened().current
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest snapshot."""
+        return self._opened().current.snapshot
+
+    @property
+    def health(self) -> Health:
+        """How the policies are."""
+        return self._opened().health
+
+    def complete(self) -> None:
+        """
+        Take the tools that were added since as the catalog of policies that have no other.
+
+        Raises:
+            PolicyInvalid: the policies do not fit them.
+        """
+        with self._lock:
+            if self.is_stale:
+                self._open()
+                self.is_stale = False
+
+    def note_tool(self) -> None:
+        """Note that a tool was added."""
+        self.is_stale = self._own_catalog
+
+    def reload(self) -> bool:
+        """Load again; return whether it loaded. The last good policies stay where it did not."""
+        return self._opened().reload() is not None
+
+    def watch(self) -> None:
+        """Look for changes of the folder from now on."""
+        if self._store is not None and self.folder is not None:
+            self._store.start()
+
+    def close(self) -> None:
+        """Stop looking for changes."""
+        if self._store is not None:
+            self._store.stop()
+
+    def _open(self) -> None:
+        fingerprint = None if self.folder is None else lambda: self._source().digest
+        self._store = Store(self._build, fingerprint, listener=self._listener)
+
+    def _opened(self) -> Store[Pair]:
+        if self._store is None:
+            self.complete()
+        if self._store is None:
+            raise Misuse("the policies are not loaded", "make the guard first")
+        return self._store
+
+    def _source(self) -> Source:
+        if self._texts is not None:
+            return self._texts
+        return read_folder(self.folder or ".")
+
+    def _build(self) -> Pair:
+        source = self._source()
+        if self._own_catalog:
+            return self._pair(self._with_own_catalog(source))
+        has_catalog = any(True for _ in source.under("catalog", ".json"))
+        return self._pair(load_policies(source, None if has_catalog and not self._deferring else DEFERRED), source)
+
+    def _with_own_catalog(self, source: Source) -> PolicySet:
+        specs = {name: tool.spec for name, tool in self._tools.items()}
+        policies = load_policies(source, specs)
+        digests = "".join(f"{name}:{spec.digest}\n" for name, spec in sorted(specs.items()))
+        revision = hashlib.sha256(f"{policies.revision}\n{digests}".encode()).hexdigest()
+        return replace(policies, revision=revision)
+
+    def _pair(self, policies: PolicySet, source: Source | None = None) -> Pair:
+        files = (source or self._source()).files
+        before = None if self._tokens is None else self._tokens.verifier
+        verifier = build_verifier(policies.profiles, policies.names, files.__getitem__, previous=before)
+        if self._tokens is None or verifier is not before:
+            self._tokens = VerifiedTokens(verifier)
+        return Pair(compile_snapshot(policies), self._tokens)
+
+
+def quarantined(snapshot: Snapshot, tools: Mapping[str, Tool]) -> tuple[str, ...]:
+    """Return the registered tools that are hidden from everyone: they differ from their catalog file, or have none."""
+    catalog = snapshot.policies.catalog
+    return tuple(
+        name for name, tool in tools.items() if name not in catalog or catalog[name].digest != tool.spec.digest
+    )

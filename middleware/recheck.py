@@ -1,0 +1,219 @@
+"""
+Is everything still so, at the last moment before the body? The same caller, policies, tool, verdict and arguments.
+
+In comes a decided call; it goes on, or ends in what it would be told if it came now. Passes at once where nothing has
+changed; else it is judged again from admission. A write starts in the transaction that this is asked in.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Generator, Sequence
+from typing import Any, Final, cast
+
+from gatewright.middleware.admit import context_of
+from gatewright.middleware.authorize import Uncountable, settle_call
+from gatewright.middleware.call import Call, Outcome, Wait
+from gatewright.middleware.failures import Stopped
+from gatewright.middleware.ledger import Found, KeyReused, Started
+from gatewright.middleware.load import LoaderFailed
+from gatewright.middleware.operations import Operation, canonical_arguments
+from gatewright.middleware.reserve import answer_found
+from gatewright.middleware.results import (
+    FORBIDDEN,
+    NOT_FOUND,
+    ConflictResult,
+    FailedResult,
+    Forbidden,
+    Result,
+    Unauthenticated,
+)
+from gatewright.middleware.stores import StoreUnavailable
+from gatewright.middleware.unverified import Unverified
+from gatewright.policy.calendars import calendars_at
+from gatewright.policy.verdict import Verdict, admit, screen, settle
+
+__all__ = ["is_unchanged", "recheck", "recheck_again", "resource_names"]
+
+_MOST_ROUNDS: Final = 3
+_DAY: Final = 86_400
+
+
+def recheck(call: Call) -> Outcome:
+    """Let the call enter the body where it would be decided alike now; start its operation where it is a write."""
+    if call.tool.spec.kind == "write":
+        return _start(call)
+    if is_unchanged(call):
+        call.trail.add("permission_rechecked", changed=False, outcome="passed", revision=call.snapshot.revision)
+        return None
+    return _recheck_read(call)
+
+
+def is_unchanged(call: Call) -> bool:
+    """Whether the token still holds, and policies, tool, day, calendars and `called` are those it was judged by."""
+    runtime = call.runtime
+    now = runtime.clock.time()
+    return (
+        runtime.live.snapshot is call.snapshot
+        and now < call.caller.expires_at
+        and runtime.tools.get(call.tool_name) is call.tool
+        and now // _DAY == call.now // _DAY
+        and _is_context_alike(call, now)
+    )
+
+
+def _is_context_alike(call: Call, now: float) -> bool:
+    calendars, context, progress = call.snapshot.policies.names.calendars, call.context, call.progress
+    if progress is not None and len(progress.called) != len(cast("Sequence[str]", context["called"])):
+        return False
+    return not calendars or calendars_at(calendars, dt.datetime.fromtimestamp(now, dt.UTC)) == context["calendar"]
+
+
+def recheck_again(call: Call) -> Generator[Wait, Any, Stopped | None]:
+    """Judge the call again from admission, until nothing changes meanwhile; call and verdict are then of the newest."""
+    for _ in range(_MOST_ROUNDS):
+        stopped = yield from _judge_again(call)
+        if stopped is not None or is_unchanged(call):
+            return stopped
+    return _refuse(call, "policies: they change without end", FORBIDDEN)
+
+
+def _recheck_read(call: Call) -> Generator[Wait, Any, Stopped | None]:
+    stopped = yield from recheck_again(call)
+    if stopped is None:
+        _note_passed(call, changed=True)
+    return stopped
+
+
+def _start(call: Call) -> Generator[Wait, Any, Stopped | None]:
+    """Start a write: its records are loaded again, and the rest is asked inside the ledger's transaction."""
+    ledger = call.runtime.ledger
+    changed = not is_unchanged(call)
+    for _ in range(_MOST_ROUNDS):
+        if changed or call.records:
+            stopped = yield from recheck_again(call)
+            if stopped is not None:
+                return stopped
+        try:
+            answer = yield Wait(ledger.start, call.proposal, lambda: _changed(call), lambda it: _start_line(call, it))
+        except StoreUnavailable:
+            call.trail.add("execution_finished", effect="none", outcome="not_started", reason="ledger")
+            return call.stop(FailedResult("unavailable"))
+        if isinstance(answer, Started):
+            return (yield from _started(call, answer.operation))
+        if isinstance(answer, Found):
+            return (yield from answer_found(call, answer))
+        if isinstance(answer, KeyReused):
+            return _refuse(call, "operation: its name was used for other arguments", ConflictResult("key_reused"))
+        changed = True
+    return _refuse(call, "policies: they change without end", FORBIDDEN)
+
+
+def _started(call: Call, operation: Operation) -> Generator[Wait, Any, Stopped | None]:
+    """The operation is ours. What changed since the commit, while a task waited for it, still counts."""
+    call.operation = operation
+    call.trail.mark()
+    return None if is_unchanged(call) else (yield from recheck_again(call))
+
+
+def _changed(call: Call) -> str | None:
+    return None if is_unchanged(call) else "changed"
+
+
+def _start_line(call: Call, operation: Operation) -> bytes:
+    """Return the line of the events so far; the start is one of them before it happens."""
+    _note_passed(call, changed=False)
+    timeout = call.tool.timeout
+    call.trail.add(
+        "execution_started",
+        arguments_digest=operation.digest,
+        attempt=operation.attempt,
+        key=operation.key,
+        operation=operation.id,
+        resources=resource_names(call),
+        timeout_ms=None if timeout is None else int(timeout * 1000),
+    )
+    return call.trail.line()
+
+
+def resource_names(call: Call) -> list[str] | None:
+    """Return the records that the call touches, as `type:id`."""
+    specs = call.tool.spec.resources
+    return [f"{specs[name].type}:{identity}" for name, identity in call.records] or None
+
+
+def _judge_again(call: Call) -> Generator[Wait, Any, Stopped | None]:
+    """Judge by what counts now, with records loaded afresh; entry, filled arguments and duties must be the same."""
+    runtime, earlier = call.runtime, call.verdict
+    call.now = runtime.clock.time()
+    if call.now >= call.caller.expires_at:
+        return _refuse(call, "token: expired", Unauthenticated("token_expired"))
+    snapshot, tokens = runtime.live.current
+    try:
+        caller = yield Wait(tokens.resolve, call.token, call.now)
+    except Unverified as error:
+        return _refuse(call, f"token: {error.reason}", Unauthenticated(error.reason))
+    call.context = context_of(call, snapshot)
+    view = admit(snapshot, caller, call.tool_name, call.context)
+    if caller.key != call.caller.key or view is None or view.spec.digest != call.tool.spec.digest:
+        return _refuse(call, "admission: closed", FORBIDDEN)
+    call.snapshot, call.view, call.records = snapshot, view, {}
+    verdict = yield from _settled(call)
+    if verdict.status != "ok":
+        return _refuse(call, f"{verdict.stage}: {verdict.reason}", _result(verdict), verdict)
+    if not _is_alike(verdict, earlier):
+        return _refuse(call, "verdict: entry, arguments or duties differ", FORBIDDEN, verdict)
+    call.verdict = verdict
+    return None
+
+
+def _settled(call: Call) -> Generator[Wait, Any, Verdict]:
+    decoded, supply = call.decoded, call.tool.supply
+    screened = screen(call.view, decoded.value, supply, call.context, integral_floats=decoded.integral_floats)
+    settling = settle(screened, supply, call.context)
+    try:
+        return (yield from settle_call(call, settling, next(settling)))
+    except StopIteration as done:
+        verdict: Verdict = done.value
+        return verdict
+    except (LoaderFailed, Uncountable) as error:
+        return Verdict("forbidden", call.snapshot.revision, stage="resource", reason=type(error).__name__)
+
+
+def _is_alike(verdict: Verdict, earlier: Verdict) -> bool:
+    return (
+        verdict.entry == earlier.entry
+        and verdict.duties == earlier.duties
+        and canonical_arguments(verdict.filled or {}) == canonical_arguments(earlier.filled or {})
+    )
+
+
+def _result(verdict: Verdict) -> Result:
+    if verdict.status == "not_found":
+        return NOT_FOUND
+    if verdict.status == "conflict":
+        return ConflictResult("resource_state")
+    return FORBIDDEN if verdict.refusal is None else Forbidden(verdict.refusal)
+
+
+def _note_passed(call: Call, *, changed: bool) -> None:
+    call.trail.add(
+        "permission_rechecked",
+        changed=changed,
+        entry=call.verdict.entry,
+        outcome="passed",
+        revision=call.snapshot.revision,
+        rows=call.verdict.rows,
+    )
+
+
+def _refuse(call: Call, reason: str, result: Result, verdict: Verdict | None = None) -> Stopped:
+    call.trail.add(
+        "permission_rechecked",
+        changed=True,
+        entry=None if verdict is None else verdict.entry,
+        outcome=result.status,
+        reason=reason,
+        revision=call.snapshot.revision,
+    )
+    return call.stop(result)

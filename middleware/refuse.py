@@ -1,0 +1,126 @@
+"""
+How does a step say no? Verdicts and complaints become results, events and counted attempts.
+
+In comes a call with what was found; out comes its `Stopped`. What the event log learns here, no caller does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatewright.middleware.call import Call
+from gatewright.middleware.failures import Stopped
+from gatewright.middleware.results import (
+    FORBIDDEN,
+    NOT_FOUND,
+    ConflictResult,
+    FailedResult,
+    Forbidden,
+    Result,
+    invalid_arguments,
+)
+from gatewright.policy.complaints import Complaint
+from gatewright.policy.screening import Failure
+from gatewright.policy.verdict import Verdict
+
+__all__ = ["forbid", "note_decision", "refuse_arguments", "stop_verdict", "told_failures"]
+
+
+def refuse_arguments(call: Call, complaints: Sequence[Complaint], reason: str = "") -> Stopped:
+    """Return the refusal of arguments with everything that is wrong with them; it counts as an attempt."""
+    attempt = 1 if call.progress is None else call.progress.count_refused(call.tool_name)
+    result = invalid_arguments(
+        complaints,
+        attempt=attempt,
+        repairs=call.runtime.repairs,
+        locale=call.locale,
+        schema_changed=schema_changed(call),
+    )
+    first = complaints[0] if complaints else None
+    call.trail.add(
+        "schema_validated",
+        attempt=attempt,
+        attempts_left=result.attempts_left,
+        errors=[{"field": each.field, "layer": each.layer, "reason": each.reason} for each in complaints],
+        layer=None if first is None else first.layer,
+        outcome="refused",
+        reason=reason or None,
+        schema_changed=result.schema_changed or None,
+        schema_digest=_schema_digest(call),
+    )
+    return call.stop(result)
+
+
+def stop_verdict(call: Call, verdict: Verdict) -> Stopped:
+    """Return the refusal that *verdict* says, its true reason on the trail."""
+    note_decision(call, verdict)
+    if verdict.status == "invalid_arguments":
+        return refuse_arguments(call, verdict.errors, verdict.reason)
+    return call.stop(_result(verdict))
+
+
+def forbid(call: Call, reason: str, stage: str | None = None) -> Stopped:
+    """Return the constant refusal of something that went wrong while deciding; *reason* is for the event log."""
+    call.trail.add(
+        "permission_decided", outcome="forbidden", reason=reason, revision=call.snapshot.revision, stage=stage
+    )
+    return call.stop(FORBIDDEN)
+
+
+def note_decision(call: Call, verdict: Verdict) -> None:
+    """Put the decision on the trail: who settled it, and how the entries that did not pass had stopped."""
+    duties = verdict.duties
+    named = [
+        name
+        for name, there in (
+            ("approval", duties.approvals),
+            ("reason", duties.reason),
+            ("budget", duties.budgets),
+            ("notify", duties.notify),
+            ("timeout", duties.timeout is not None),
+        )
+        if there
+    ]
+    call.trail.add(
+        "permission_decided",
+        duties=named or None,
+        entry=verdict.entry,
+        failures=told_failures(verdict.failures) if verdict.failures else None,
+        outcome=verdict.status,
+        reason=verdict.reason or None,
+        revision=verdict.revision,
+        rows=verdict.rows,
+        stage=verdict.stage,
+        view=call.view.digest,
+    )
+
+
+def told_failures(failures: Sequence[Failure]) -> list[dict[str, str]]:
+    """Return how each entry stopped, as the event log holds it."""
+    return [
+        {"entry": each.entry, "reason": each.reason, "stage": each.stage, "status": each.status} for each in failures
+    ]
+
+
+def schema_changed(call: Call) -> bool:
+    """Whether the caller was last shown another schema of this tool than the one that is enforced."""
+    progress, view = call.progress, getattr(call, "view", None)
+    if progress is None or view is None:
+        return False
+    listed = progress.listed.get(call.tool_name)
+    return listed is not None and listed != view.schema_digest
+
+
+def _schema_digest(call: Call) -> str | None:
+    view = getattr(call, "view", None)
+    return None if view is None else str(view.schema_digest)
+
+
+def _result(verdict: Verdict) -> Result:
+    if verdict.status == "not_found":
+        return NOT_FOUND
+    if verdict.status == "conflict":
+        return ConflictResult("resource_state")
+    if verdict.status == "rate_limited":
+        return FailedResult("rate_limited")
+    return FORBIDDEN if verdict.refusal is None else Forbidden(verdict.refusal)

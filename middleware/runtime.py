@@ -1,0 +1,119 @@
+"""
+What do all calls of one guard share? Its clock, policies, tools, keys and stores, and the chain they walk.
+
+Built once by `guard`; steps read it from the call. A call is opened here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from gatewright.middleware.call import Arguments, Call, Clock
+from gatewright.middleware.chain import Chain
+from gatewright.middleware.interaction import Interaction, Interactions
+from gatewright.middleware.journal import Journal
+from gatewright.middleware.ledger import Ledger
+from gatewright.middleware.malformed import Malformed
+from gatewright.middleware.plain import copy_json
+from gatewright.middleware.record import Trail
+from gatewright.middleware.registration import Tool
+from gatewright.middleware.seal import KeyRing
+from gatewright.policy.errors import Misuse
+from gatewright.policy.model import Json, JsonObject
+
+if TYPE_CHECKING:
+    from gatewright.middleware.live import LivePolicies
+
+__all__ = ["Runtime", "declared_context", "last_call_id"]
+
+_NO_CONTEXT: Final[Mapping[str, Json]] = MappingProxyType({})
+_OURS: Final = ("date", "calendar", "called")
+_last_call: ContextVar[str | None] = ContextVar("gatewright_last_call", default=None)
+
+
+def last_call_id() -> str | None:
+    """Return the id of the last call that was opened in this context."""
+    return _last_call.get()
+
+
+@dataclass(slots=True, eq=False)
+class Runtime:
+    """
+    One guard from the inside.
+
+    *repairs* is how often arguments may be corrected in one interaction. *locale* is the language of messages to the
+    model where a call does not say.
+    """
+
+    clock: Clock
+    keys: KeyRing
+    live: LivePolicies
+    journal: Journal
+    ledger: Ledger
+    interactions: Interactions
+    chain: Chain
+    tools: dict[str, Tool]
+    locale: str
+    repairs: int
+
+    def open_call(
+        self,
+        name: str,
+        raw: Arguments,
+        *,
+        token: str | None,
+        context: Mapping[str, object] | None = None,
+        interaction: Interaction | str | None = None,
+        call_id: str | None = None,
+        operation: str | None = None,
+        locale: str | None = None,
+        parent: str | None = None,
+    ) -> Call:
+        """
+        Return a call that has just come in, its first event on its trail.
+
+        Raises:
+            Misuse: the application's context is not JSON, or names what only the runtime knows.
+        """
+        if self.live.is_stale:
+            self.live.complete()
+        given = _NO_CONTEXT if not context else declared_context(context)
+        joined = interaction.id if isinstance(interaction, Interaction) else interaction
+        trail = Trail(self.clock.time(), interaction=joined, model_call=call_id or None, parent=parent)
+        name = name if isinstance(name, str) else ""
+        language = locale or self.locale
+        is_raw = not isinstance(raw, Mapping)
+        trail.add(
+            "request_received",
+            locale=language,
+            operation=operation,
+            raw=is_raw,
+            size=len(raw) if isinstance(raw, str | bytes) else None,
+            task=interaction.task if isinstance(interaction, Interaction) else None,
+            tool=name,
+        )
+        _last_call.set(trail.call)
+        return Call(self, name, raw, token, given, interaction, operation, language, trail)
+
+
+def declared_context(context: Mapping[str, object]) -> JsonObject:
+    """
+    Return a copy of what an application says about a call.
+
+    Raises:
+        Misuse: it is not JSON, or names what only the runtime knows.
+    """
+    for name in _OURS:
+        if name in context:
+            raise Misuse(f"context.{name} comes from the runtime", f"leave {name} out")
+    try:
+        copied, _ = copy_json(context)
+    except Malformed as error:
+        raise Misuse(f"the context is not JSON ({error.reason})", "numbers, strings, lists and objects") from None
+    if not isinstance(copied, Mapping):
+        raise Misuse("the context is a mapping", 'context={"stage": "fix"}')
+    return copied

@@ -1,0 +1,96 @@
+"""
+What do a tool's own pure functions make of its arguments? Facts, business rules, and Python values for its parameters.
+
+In come filled JSON arguments; out come facts, or the arguments as the function takes them. Each function gets a copy of
+its own, so that none can change what was judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from gatewright.middleware.signature import Signature
+from gatewright.policy.errors import Invalid
+from gatewright.policy.model import Json, JsonObject
+
+__all__ = ["Supply", "copy_arguments"]
+
+
+class Supply:
+    """The facts and rules of one tool; immutable, shared by all its calls."""
+
+    __slots__ = ("_coerced", "_facts", "_reasons", "_rules")
+
+    def __init__(
+        self,
+        signature: Signature,
+        facts: Mapping[str, Callable[[dict[str, Any]], Any]],
+        rules: Sequence[Callable[..., Any]],
+        reasons: Collection[str],
+    ) -> None:
+        self._facts = dict(facts)
+        self._rules = tuple(rules)
+        self._reasons = frozenset(reasons)
+        self._coerced = tuple(
+            (each.argument, each.coerce)
+            for each in signature.parameters
+            if each.source == "argument" and each.coerce is not None
+        )
+
+    def rules(self, arguments: dict[str, Json], settings: JsonObject) -> Mapping[str, object]:
+        """
+        Return the arguments after the business rules, as the tool's parameters take them.
+
+        Raises:
+            Invalid: a rule refuses, with a reason that was declared, or a value does not become what is annotated.
+        """
+        if not self._rules and not self._coerced:
+            return arguments
+        given: dict[str, Any] = copy_arguments(arguments)
+        for rule in self._rules:
+            given = self._apply(rule, given, settings)
+        for name, coerce in self._coerced:
+            if name in given:
+                given[name] = _coerced(name, coerce, given[name])
+        return given
+
+    def fact(self, name: str, arguments: JsonObject) -> Json:
+        """Return the fact *name*; whatever its function raises means that it is absent."""
+        return cast("Json", self._facts[name](copy_arguments(arguments)))
+
+    def _apply(self, rule: Callable[..., Any], given: dict[str, Any], settings: JsonObject) -> dict[str, Any]:
+        try:
+            changed = rule(given, copy_arguments(settings))
+        except Invalid as refusal:
+            if refusal.reason in self._reasons:
+                raise
+            field = refusal.field
+        else:
+            if not isinstance(changed, Mapping):
+                raise TypeError("a rule returns the arguments")
+            return dict(changed)
+        raise Invalid("not_accepted", field=field)
+
+
+def copy_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of JSON *arguments* that shares no list and no object with them."""
+    return {
+        name: _copy(value) if isinstance(value, list | tuple | Mapping) else value for name, value in arguments.items()
+    }
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _copy(item) for name, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _coerced(name: str, coerce: Callable[[Any], Any], value: object) -> object:
+    try:
+        return coerce(value)
+    except (ValidationError, ValueError, TypeError):
+        pass
+    raise Invalid("not_accepted", field=f"/{name}")

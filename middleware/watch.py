@@ -1,0 +1,83 @@
+"""
+Who is told when policies change? The journal, the log, and whoever reads either: one event a load.
+
+In come old and new pairs, or findings; out come events and log lines that say what to do about them. Decides nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import platform
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from gatewright.middleware.journal import Journal
+from gatewright.middleware.live import Pair, quarantined
+from gatewright.middleware.record import event_line
+from gatewright.middleware.registration import Tool
+from gatewright.policy.errors import Finding, GatewrightError
+
+__all__ = ["PolicyWatch"]
+
+_MOST_CODES: Final = 20
+_log = logging.getLogger("gatewright.policies")
+
+
+class PolicyWatch:
+    """Hears of loads of one guard's policies, and of tools that are not what their catalog file says."""
+
+    def __init__(self, journal: Journal, now: Callable[[], float], tools: Mapping[str, Tool]) -> None:
+        self._journal = journal
+        self._now = now
+        self._tools = tools
+        self._told: set[tuple[str, str]] = set()
+        self._kept = ""
+
+    def loaded(self, old: Pair | None, new: Pair) -> None:
+        """Record that *new* is in force, and tell of the tools that it quarantines."""
+        policies = new.snapshot.policies
+        self._kept = policies.revision
+        hidden = quarantined(new.snapshot, self._tools)
+        self._append(
+            "policy_loaded",
+            previous=None if old is None else old.snapshot.revision,
+            python=platform.python_version(),
+            quarantined=hidden or None,
+            revision=policies.revision,
+            rules=len(policies.rules),
+            tools=len(policies.catalog),
+            warnings=len(policies.warnings),
+        )
+        _log.info("policies %s are in force", policies.revision[:12])
+        for name in hidden:
+            self.tell_quarantined(self._tools[name])
+
+    def rejected(self, findings: tuple[Finding, ...]) -> None:
+        """Record that policies did not load, and where to look first."""
+        first = findings[0] if findings else None
+        self._append(
+            "policy_rejected",
+            codes=list(dict.fromkeys(finding.code for finding in findings))[:_MOST_CODES],
+            findings=len(findings),
+            first=None if first is None else str(first.place),
+            kept=self._kept or None,
+        )
+        _log.error("policies did not load, %s stay in force; first: %s", self._kept[:12] or "none", first)
+
+    def tell_quarantined(self, tool: Tool) -> None:
+        """Say once that *tool* is hidden from everyone, and how to accept it."""
+        told = (tool.name, tool.spec.digest)
+        if told in self._told:
+            return
+        self._told.add(told)
+        _log.warning(
+            "the tool %s differs from its catalog file, or has none: it is hidden from everyone until it is accepted "
+            "with: gatewright catalog MODULE:GUARD --write",
+            tool.name,
+        )
+
+    def _append(self, kind: str, **fields: object) -> None:
+        try:
+            self._journal.append(event_line(kind, self._now(), None, **fields))  # type: ignore[arg-type]
+        except GatewrightError as error:
+            _log.error("%s could not be recorded: %s", kind, error.code)
