@@ -19,9 +19,10 @@ from gatewright.middleware.journal import (
     JsonLinesJournal,
     ListJournal,
     SqliteJournal,
+    insert_lines,
     open_journal,
 )
-from gatewright.middleware.linking import link_hash
+from gatewright.middleware.linking import Chain, link_hash
 from gatewright.middleware.record import Trail
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.middleware.tables import SCHEMA_VERSION
@@ -110,6 +111,18 @@ def test_the_chain_links_every_line(tmp_path: Path) -> None:
         assert linked == link_hash(chain, position, prev, line)
         before = linked
     assert expected == 1_499
+
+
+def test_a_batch_that_fails_does_not_move_the_chain() -> None:
+    """The lines are linked anew when they are tried again."""
+    chain = Chain("calls")
+
+    def fail(statement: str, values: tuple[object, ...]) -> None:
+        raise OSError
+
+    with pytest.raises(OSError):  # noqa: PT011 - any will do
+        insert_lines(fail, chain, [a_line()[1], a_line()[1]])
+    assert (chain.position, chain.prev) == (0, bytes(32))
 
 
 def test_a_file_carries_its_links_and_a_restart_begins_a_chain(tmp_path: Path) -> None:
