@@ -66,8 +66,15 @@ def fill_arguments(
     for pointer, cut in _each(cuts):
         if isinstance(cut, dict) and "pin" in cut:
             for path, _ in list(places(pointer[:-1], filled)):
-                _put(filled, path, pointer[-1], cut["pin"])
+                _put(filled, path, pointer[-1], completed_pin(base, pointer, cut["pin"]))
     return filled
+
+
+def completed_pin(base: Mapping[str, Any], pointer: tuple[str, ...], value: Any) -> Any:
+    """A pinned value with the nested defaults of its schema."""
+    out = copy.deepcopy(value)
+    _fill_inside(schema_at(base, pointer), base, out, [{}], set(), lambda _wanted, _value: False, pointer)
+    return out
 
 
 def _put(filled: dict[str, Any], path: tuple[Any, ...], name: str, value: Any) -> None:
@@ -105,14 +112,20 @@ def _fill_inside(
                 _fill_inside(part, root, value[name], cuts, hidden, is_granted, inner)
 
 
-def default_passes(base: Mapping[str, Any], cuts: Cuts, pointer: tuple[str, ...], is_granted: IsGranted) -> bool:
-    """Whether the base schema has a default at *pointer* that every narrowing of it accepts."""
+def schema_at(base: Mapping[str, Any], pointer: tuple[str, ...]) -> Any:
+    """The base schema's part at *pointer*, or an empty one."""
     schema: Any = base
     for token in pointer:
         while isinstance(schema, dict) and "$ref" in schema:
             schema = resolve(schema["$ref"], base)
         schema = schema.get("items" if token == "*" else "properties", {}) if isinstance(schema, dict) else {}
         schema = schema if token == "*" else schema.get(token, {})
+    return schema
+
+
+def default_passes(base: Mapping[str, Any], cuts: Cuts, pointer: tuple[str, ...], is_granted: IsGranted) -> bool:
+    """Whether the base schema has a default at *pointer* that every narrowing of it accepts."""
+    schema = schema_at(base, pointer)
     if not isinstance(schema, dict) or "default" not in schema:
         return False
     own = [cut for place, cut in _each(cuts) if place == pointer and narrows(cut)]
@@ -142,7 +155,7 @@ def narrowing_errors(
             yield from (
                 Error(path, "pin")
                 for path, present in places(pointer, filled)
-                if present and not is_same(cut["pin"], at(path, filled))
+                if present and not is_same(completed_pin(base, pointer, cut["pin"]), at(path, filled))
             )
         elif narrows(cut):
             is_optional = len(pointer) > 1 and default_passes(base, cuts, pointer, is_granted)

@@ -72,7 +72,8 @@ def _opened(call: Call, entry: dict[str, Any], limits: list[dict[str, Any]], rol
         filled = [_fill_block(block, caller_sources(call.policies, call.caller)) for block in (entry, *limits)]
     except Unfilled:
         return None
-    wanted = [cut["$granted"] for block in filled for cut in block.get("arguments", {}).values() if "$granted" in cut]
+    always = [block for block in filled if "unless" not in block]
+    wanted = [cut["$granted"] for block in always for cut in block.get("arguments", {}).values() if "$granted" in cut]
     if not all(grants_any(call.who, roles, want["type"], want["action"]) for want in wanted):
         return None
     return Attempt(call, filled[0], filled[1:], roles)

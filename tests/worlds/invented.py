@@ -6,82 +6,15 @@ Valid by construction as far as the format says what valid means; what a call sh
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import random
 from typing import Any
 
 from worlds.facts import FACTS
+from worlds.invented_texts import ARGUMENTS, IDENTITY, IDS, MODEL, NAMES, NARROWINGS, NOW, PEOPLE, ROLES, VALUES
 from worlds.reader import Case, World, closed
 
-NOW = dt.datetime(2026, 10, 28, 9, tzinfo=dt.UTC)
-ROLES = ["r1", "r2", "r3", "r4"]
-PEOPLE = ["ann", "bob", "eve", "yan", "many", "annbot"]
-IDS = {"doc": ["d1", "d2", "d3", "e1", "none"], "box": ["b1", "b2", "c1", "none"]}
-ROWS = {
-    "type": "object",
-    "properties": {"k": {"enum": ["a", "b", "c"]}, "v": {"type": "integer"}, "t": {"type": "number"}},
-    "required": ["k", "v"],
-}
-OPTS = {
-    "type": "object",
-    "properties": {
-        "mode": {"enum": ["a", "b"]},
-        "level": {"type": "integer", "default": 1},
-        "deep": {"type": "boolean"},
-    },
-}
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "doc": {"type": "string"},
-    "box": {"type": "string"},
-    "n": {"type": "integer"},
-    "amount": {"type": "number"},
-    "s": {"type": "string"},
-    "owner": {"type": "string"},
-    "flag": {"type": "boolean"},
-    "tags": {"type": "array", "items": {"type": "string"}},
-    "rows": {"type": "array", "items": ROWS, "maxItems": 5},
-    "opts": OPTS,
-}
-VALUES: dict[str, list[Any]] = {
-    "doc": IDS["doc"],
-    "box": IDS["box"],
-    "n": [0, 1, 2, 5, 10],
-    "amount": [0, 0.5, 1, 10, 100],
-    "s": ["a", "b", "aa", "public-1", ""],
-    "owner": ["ann", "bob", "x"],
-    "flag": [True, False],
-    "tags": [[], ["a"], ["a", "b"], ["c"]],
-    "rows": [[], [{"k": "a", "v": 1}], [{"k": "b", "v": 5}, {"k": "a", "v": 2, "t": 0.5}]],
-    "opts": [{}, {"mode": "a"}, {"mode": "b", "level": 3}, {"deep": True}],
-}
-MODEL = """[request_definition]
-r = sub, dom, obj, act
-[policy_definition]
-p = sub, dom, obj, act, eft, until, ref
-[role_definition]
-g = _, _, _
-g2 = _, _
-[policy_effect]
-e = some(where (p.eft == allow)) && !some(where (p.eft == deny))
-[matchers]
-m = (p.sub == "*" || g(r.sub, p.sub, r.dom)) && (p.dom == "*" || p.dom == r.dom) && (keyMatch(r.obj, p.obj) || g2(r.obj, p.obj)) && (p.act == "*" || p.act == r.act)
-"""
-NAMES = """
-roles: { r1: {}, r2: {}, r3: {}, r4: { excludes: [r3] } }
-actors: [bot]
-tenants: { x: {}, y: {} }
-types: { doc: [use], box: [use] }
-delegate: {}
-calendars: { day: { days: [mon, tue, wed, thu, fri], from: "08:00", to: "18:00", tz: UTC }, freeze: { dates: ["2026-12-20", "2027-01-03"], tz: UTC } }
-settings: { type: object, properties: { most: { type: integer, default: 5 } } }
-"""
-IDENTITY = """
-issuers: [ { alias: login, issuer: "https://login.example", audience: tools, keys: { file: keys.json }, algorithms: [RS256], typ: at+jwt, tenants: [x, y], tenant_claim: org, lifetime: 1h, leeway: 5s } ]
-roles: roles
-actor: { claim: act, roles: roles }
-claims: { type: object, properties: { most: { type: integer }, team: { type: string }, teams: { type: array, items: { type: string } } } }
-"""
+TOOLS = ["tools/all", "tools/all", "t.one", "t.*"]
 
 
 class Inventor:
@@ -113,8 +46,9 @@ class Inventor:
         texts["tenants/x/settings.yaml"] = "most: 3"
         if self.maybe(0.5):
             texts["tenants/x/limits.yaml"] = json.dumps({"t.one": [self.limit("x1", catalog["t.one"], tenant=True)]})
-        cases = tuple(self.case(number, catalog, tools) for number in range(12))
-        return World(f"invented-{self.seed}", catalog, texts, self.callers(), things, NOW, cases, (), FACTS)
+        callers = self.callers()
+        cases = tuple(self.case(number, catalog, tools, callers) for number in range(12))
+        return World(f"invented-{self.seed}", catalog, texts, callers, things, NOW, cases, (), FACTS)
 
     def things(self) -> dict[str, dict[str, Any]]:
         """The records of both types in both tenants."""
@@ -135,8 +69,8 @@ class Inventor:
         lines = ["g2, t.one, tools/all", "g2, t.two, tools/all"]
         for role in [*ROLES, "bot", "*"]:
             dom = self.pick(["*", "*", "*", "x"])
-            if role != "*" and self.maybe(0.9):
-                lines.append(f"p, {role}, {dom}, {self.pick(['tools/all', 't.one', 't.*'])}, call, allow{self.until()}")
+            if role != "*" and self.maybe(0.95):
+                lines.append(f"p, {role}, {dom}, {self.pick(TOOLS)}, call, allow{self.until()}")
             for kind in IDS:
                 objects = [f"{kind}:*", f"{kind}:*", *(f"{kind}:{key}" for key in IDS[kind])]
                 for _ in range(1 + self.some(2) if role != "*" else self.some(1)):
@@ -145,9 +79,8 @@ class Inventor:
         for _ in range(self.some(2)):
             sub = self.pick([*ROLES, "bot", "*", "subject:ann", "actor:helper"])
             obj = self.pick(["t.two", "doc:d2", "box:*", "doc:d3", "box:b2"])
-            lines.append(
-                f"p, {sub}, {self.pick(['*', 'x', 'y'])}, {obj}, {'call' if obj[1] == '.' else 'use'}, deny{self.until()}"
-            )
+            act = "call" if obj.startswith("t.") else "use"
+            lines.append(f"p, {sub}, {self.pick(['*', 'x', 'y'])}, {obj}, {act}, deny{self.until()}")
         if self.maybe(0.5):
             lines.append(f"p, subject:bob, x, {self.pick(['t.one', 'doc:d1', 'box:b1'])}, *, allow")
         for member, role in self.pick([[("r2", "r1")], [("r2", "r1"), ("r3", "r2")], [("r3", "r1"), ("r1", "r2")], []]):
@@ -222,7 +155,7 @@ class Inventor:
         """A tool's document: limits and one to three entries."""
         document: dict[str, Any] = {"tool": spec["name"]}
         if self.maybe(0.1):
-            document["stages"] = ["draft"]
+            document["stages"] = ["draft", "final"]
         document["limits"] = [self.limit(f"l{number}", spec) for number in range(self.some(3))]
         document["allow"] = [self.entry(f"e{number}", spec) for number in range(1 + self.some(2))]
         return document
@@ -240,7 +173,7 @@ class Inventor:
             elif draw < 0.78:
                 block["arguments"][item] = {"pin": self.pin(item)}
         self.nested(block, spec)
-        return {**block, **self.conditions(spec, 0.25)}
+        return {**block, **self.conditions(spec, 0.2)}
 
     def limit(self, name: str, spec: dict[str, Any], tenant: bool = False) -> dict[str, Any]:
         """A limit for some or all, perhaps with `unless`."""
@@ -254,10 +187,10 @@ class Inventor:
         if self.maybe(0.25):
             block["unless"] = self.unless(spec)
         for item in spec["schema"]["properties"]:
-            if self.maybe(0.2):
+            if self.maybe(0.1):
                 block["arguments"][item] = self.narrowing(item)
         self.nested(block, spec)
-        return {**block, **self.conditions(spec, 0.2)}
+        return {**block, **self.conditions(spec, 0.15)}
 
     def nested(self, block: dict[str, Any], spec: dict[str, Any]) -> None:
         """A pointer into rows or opts, now and then."""
@@ -292,19 +225,7 @@ class Inventor:
 
     def narrowing(self, item: str) -> dict[str, Any]:
         """A keyword or two on one argument."""
-        draws: dict[str, list[dict[str, Any]]] = {
-            "n": [{"maximum": 5}, {"minimum": 1, "maximum": 8}, {"maximum": {"$identity": "most"}}, {"maximum": {"$tenant": "most"}}, {"enum": [1, 2, 5]}, {"multipleOf": 5}, {"not": {"const": 2}}],
-            "amount": [{"exclusiveMinimum": 0}, {"maximum": 10}, {"minimum": 0.5}, {"const": 1}],
-            "s": [{"enum": ["a", "b"]}, {"pattern": "^[a-z]+$"}, {"minLength": 1}, {"const": {"$identity": "team"}}, {"not": {"enum": ["b"]}}, {"maxLength": 3, "pattern": "a"}],
-            "owner": [{"const": {"$identity": "subject"}}, {"enum": [{"$identity": "subject"}, "x"]}, {"not": {"const": {"$identity": "subject"}}}, {"minLength": 1}],
-            "flag": [{"const": False}, {"const": True}, {"enum": [True, False]}],
-            "tags": [{"maxItems": 1}, {"items": {"enum": {"$identity": "teams"}}}, {"items": {"enum": ["a", "b"]}, "minItems": 1}, {"contains": {"const": "a"}}, {"uniqueItems": True}],
-            "rows": [{"minItems": 1}, {"maxItems": 1}, {"items": {"properties": {"v": {"maximum": 4}}}}, {"contains": {"properties": {"k": {"const": "a"}}}}],
-            "opts": [{"properties": {"mode": {"const": "a"}}}, {"required": ["mode"]}, {"properties": {"level": {"maximum": 2}}}],
-            "doc": [{"$granted": {"type": "doc", "action": "use"}}, {"pattern": "^d"}, {"enum": ["d1", "d2", "e1"]}],
-            "box": [{"$granted": {"type": "box", "action": "use"}}, {"pattern": "^b"}, {"const": "b1"}],
-        }  # fmt: skip
-        cut = json.loads(json.dumps(self.pick(draws[item])))
+        cut = json.loads(json.dumps(self.pick(NARROWINGS[item])))
         return cut | ({"on_violation": "forbidden"} if "$granted" not in cut and self.maybe(0.1) else {})
 
     def conditions(self, spec: dict[str, Any], share: float) -> dict[str, Any]:
@@ -382,7 +303,7 @@ class Inventor:
             self.pick([{"facts": self.facts()}, {"context": self.context()}, {"facts": {"many": {"const": 0}}}])
         )
 
-    def case(self, number: int, catalog: dict[str, Any], tools: dict[str, Any]) -> Case:
+    def case(self, number: int, catalog: dict[str, Any], tools: dict[str, Any], callers: dict[str, Any]) -> Case:
         """A call that one of the entries is likely to accept."""
         name = self.pick(catalog)
         schema, entry = catalog[name]["schema"], self.pick(tools[name]["allow"])
@@ -398,7 +319,9 @@ class Inventor:
         if any(block.get("duties", {}).get("reason") for block in (entry, *tools[name]["limits"])) and self.maybe(0.7):
             arguments["_reason"] = "because"
         extra = {"context": {"stage": "draft"}} if self.maybe(0.6) else {}
-        return Case(f"case {number}", self.pick(PEOPLE), name, arguments, "", extra)
+        fitting = [person for person in PEOPLE if set(callers[person]["roles"]) & set(entry["roles"])]
+        person = self.pick(fitting if fitting and self.maybe(0.8) else PEOPLE)
+        return Case(f"case {number}", person, name, arguments, "", extra)
 
     def fitting(self, item: str, cut: dict[str, Any]) -> Any:
         """A value that the plainest keywords of *cut* do not refuse, where there is one among three draws."""
