@@ -135,6 +135,11 @@ class Guard:
         return self._runtime.chain
 
     @property
+    def folder(self) -> Path | None:
+        """The policies folder, None where the policies are in memory."""
+        return self._runtime.live.folder
+
+    @property
     def health(self) -> Health:
         """Whether the newest policies are in force, and if not, why."""
         return self._runtime.live.health

@@ -1,0 +1,44 @@
+"""
+The `gatewright` command: which subcommands there are, and how each one ends.
+
+Exit codes: 0 clean, 1 findings or a difference, 2 could not run. A user's mistake is one line on standard error, never
+a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from gatewright.cli import calls, policies
+from gatewright.middleware.stores import StoreUnavailable
+from gatewright.policy.errors import Misuse, PolicyInvalid
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="gatewright",
+    help="Authorization between a language model and the functions it may call.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+)
+app.command("check")(policies.check)
+app.command("catalog")(policies.catalog)
+app.add_typer(calls.app, name="events")
+
+
+def main() -> None:
+    """Run the command that the arguments name, and exit with its code."""
+    try:
+        app()
+    except (Misuse, StoreUnavailable) as error:
+        _fail(str(error))
+    except PolicyInvalid as error:
+        _fail(f"{error}\nThe policies do not load.")
+
+
+def _fail(text: str) -> None:
+    print(text, file=sys.stderr)
+    raise SystemExit(2)
