@@ -11,18 +11,21 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic_core import to_json
 
-__all__ = ["MAX_LINE", "render", "sort_keys"]
+__all__ = ["MAX_LINE", "SORTED", "render", "sort_keys"]
+
+V = TypeVar("V")
 
 MAX_LINE: Final = 65_536
 _USUAL: Final = 8_192
 _ROUNDS: Final = ((512, 64), (128, 16), (64, 4))
 _ACTIVE: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_SORTED: Final[dict[tuple[str, ...], bool]] = {}
+SORTED: Final[dict[tuple[str, ...], bool]] = {}
+"""Tuples of names that were seen, and whether they stand in order."""
 
 
 def render(head: dict[str, object], events: Sequence[tuple[str, int, Mapping[str, object]]]) -> bytes:
@@ -40,14 +43,14 @@ def render(head: dict[str, object], events: Sequence[tuple[str, int, Mapping[str
     return _escape(line)
 
 
-def sort_keys(fields: Mapping[str, object]) -> Mapping[str, object]:
+def sort_keys(fields: dict[str, V]) -> dict[str, V]:
     """Return *fields* in the order of their names; free of work where they stand in it."""
     names = tuple(fields)
-    known = _SORTED.get(names)
+    known = SORTED.get(names)
     if known is None:
         known = list(names) == sorted(names)
-        if len(_SORTED) < 4096:
-            _SORTED[names] = known
+        if len(SORTED) < 4096:
+            SORTED[names] = known
     return fields if known else dict(sorted(fields.items()))
 
 

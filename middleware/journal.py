@@ -1,5 +1,5 @@
 """
-Where do the lines of calls go? To SQLite, to a file or a pipe as JSON lines, or to a list.
+Where do the lines of calls go? To SQLite, to a file or a pipe as JSON lines, or to memory.
 
 In come canonical lines of `record`; they come back in the order in which they were written. A journal that cannot take
 a line says so at once: what must not happen unrecorded is then refused by the guard. Never changes a line.
@@ -12,6 +12,7 @@ import re
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import PoolProxiedConnection
 
 from gatewright.middleware.linking import Chain, Link
-from gatewright.middleware.record import check_line, header_of
+from gatewright.middleware.record import header_of
 from gatewright.middleware.stores import StoreUnavailable, abandon, open_store
 from gatewright.middleware.tables import event_line
 from gatewright.middleware.writer import JournalFull, JournalUnavailable, Writer
@@ -33,7 +34,7 @@ __all__ = [
     "JournalFull",
     "JournalUnavailable",
     "JsonLinesJournal",
-    "ListJournal",
+    "MemoryJournal",
     "SqliteJournal",
     "insert_lines",
     "link_line",
@@ -45,6 +46,7 @@ __all__ = [
 _LINK: Final = re.compile(
     rb'\{"_chain":"([a-z]+-[0-9a-f]{32})","_hash":"([0-9a-f]{64})","_position":(\d+),"_prev":"([0-9a-f]{64})",'
 )
+_MOST_IN_MEMORY: Final = 16_384
 _COLUMNS: Final = ("chain", "position", "at", "call", "interaction", "line", "prev", "hash")
 
 
@@ -70,20 +72,19 @@ class Journal(Protocol):
         """Give the lines that are written, oldest first: all, those of one call, or those of one interaction."""
 
 
-class ListJournal:
+class MemoryJournal:
     """
-    Lines in a list, checked against docs/events.md as they come; for tests.
+    The last lines, in memory: for tests and for policies that are in memory themselves.
 
     Attributes:
-        lines: every line taken, in order.
+        lines: the last *most* lines taken, oldest first.
     """
 
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
+    def __init__(self, most: int = _MOST_IN_MEMORY) -> None:
+        self.lines: deque[bytes] = deque(maxlen=most)
 
     def append(self, line: bytes, /) -> None:
-        """Take *line*; raises Misuse where it breaks the table of kinds and fields."""
-        check_line(line)
+        """Take *line*; the oldest makes room."""
         self.lines.append(line)
 
     def flush(self) -> None:
@@ -93,7 +94,7 @@ class ListJournal:
         """Do nothing: the lines stay."""
 
     def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
-        """Give the lines taken so far, oldest first."""
+        """Give the lines that are left, oldest first."""
         return (line for line in tuple(self.lines) if _is_of(line, call, interaction))
 
 
@@ -215,7 +216,7 @@ def open_journal(place: str | Path) -> Journal:
     """
     text = str(place)
     if text in ("memory", ":memory:", "sqlite://"):
-        return ListJournal()
+        return MemoryJournal()
     if text in ("-", "stdout"):
         return JsonLinesJournal(sys.stdout.buffer)
     if not text.endswith(".jsonl"):

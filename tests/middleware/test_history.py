@@ -8,7 +8,7 @@ import pytest
 
 from gatewright.middleware.history import call_events, interaction_events, is_answered, tell_call
 from gatewright.middleware.identifiers import new_id
-from gatewright.middleware.journal import ListJournal, SqliteJournal
+from gatewright.middleware.journal import MemoryJournal, SqliteJournal
 from gatewright.middleware.record import Trail, event_line
 
 AT = 1_796_032_800.5
@@ -24,7 +24,7 @@ def begin(tool: str = "logs.query", at: float = AT, interaction: str = "chat-1")
 
 def test_a_call_is_gathered_from_every_store_in_order() -> None:
     """The halves of a write may come in any order, and what was told late is numbered last."""
-    trail, first, second = begin(), ListJournal(), ListJournal()
+    trail, first, second = begin(), MemoryJournal(), MemoryJournal()
     ids = {"id": trail.call, "interaction": "chat-1", "trace": trail.trace}
     first.append(event_line("model_resumed", AT + 9, ids, model="m"))
     start = trail.line()
@@ -58,7 +58,7 @@ def test_an_interaction_is_rebuilt_with_what_is_pending(tmp_path: Path) -> None:
 
 def test_a_story_can_be_read_by_a_person() -> None:
     """Who, what, when, each event with its offset, and how it ended."""
-    journal, trail = ListJournal(), begin()
+    journal, trail = MemoryJournal(), begin()
     trail.add(
         "permission_decided", failures=[{"entry": "all", "stage": "narrowing"}], outcome="forbidden", rows=["a:1"]
     )
@@ -76,7 +76,7 @@ def test_a_story_can_be_read_by_a_person() -> None:
 
 def test_a_call_without_an_end_says_so() -> None:
     """Nobody reads a missing end as a good one."""
-    journal, trail = ListJournal(), begin()
+    journal, trail = MemoryJournal(), begin()
     journal.append(trail.line())
     assert tell_call(call_events(trail.call, journal)).splitlines()[-1].startswith("not answered")
     assert tell_call(call_events(new_id(), journal)) == "no such call is recorded"
@@ -85,7 +85,7 @@ def test_a_call_without_an_end_says_so() -> None:
 @pytest.mark.parametrize("tool", ["\x1b[2Jgone", "a\nb", "a\u2028b", "\u202eevil", "a\x9bb"])
 def test_a_story_drives_no_terminal(tool: str) -> None:
     """What a caller wrote is shown, not acted on."""
-    journal, trail = ListJournal(), begin(tool)
+    journal, trail = MemoryJournal(), begin(tool)
     trail.answer("forbidden")
     journal.append(trail.line())
     story = tell_call(call_events(trail.call, journal))

@@ -17,7 +17,7 @@ from gatewright.middleware.journal import (
     JournalFull,
     JournalUnavailable,
     JsonLinesJournal,
-    ListJournal,
+    MemoryJournal,
     SqliteJournal,
     insert_lines,
     open_journal,
@@ -40,10 +40,10 @@ def a_line(interaction: str | None = None, tool: str = "logs.query") -> tuple[st
     return trail.call, trail.line()
 
 
-@pytest.fixture(params=["list", "jsonl", "sqlite"])
+@pytest.fixture(params=["memory", "jsonl", "sqlite"])
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
     """Each kind of journal."""
-    kinds = {"list": "memory", "jsonl": tmp_path / "events.jsonl", "sqlite": tmp_path / "events.db"}
+    kinds = {"memory": "memory", "jsonl": tmp_path / "events.jsonl", "sqlite": tmp_path / "events.db"}
     opened = open_journal(kinds[request.param])
     yield opened
     opened.close()
@@ -158,12 +158,13 @@ def test_a_stream_gets_lines_and_is_not_read_back() -> None:
         journal.append(a_line()[1])
 
 
-def test_a_list_takes_only_what_the_page_lists() -> None:
-    """Tests that use ListJournal fail on a field that docs/events.md does not have."""
-    trail = Trail(AT)
-    trail.add("call_answered", status="ok", message="text of an exception")
-    with pytest.raises(Misuse, match="call_answered has no field message"):
-        ListJournal().append(trail.line())
+def test_memory_keeps_the_last_lines_only() -> None:
+    """A guard that runs for long in memory does not grow without end."""
+    journal = MemoryJournal(most=3)
+    lines = [a_line()[1] for _ in range(5)]
+    for line in lines:
+        journal.append(line)
+    assert list(journal.iter_lines()) == lines[2:]
 
 
 class Blocked:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gatewright.middleware.identifiers import new_id
-from gatewright.middleware.journal import ListJournal
+from gatewright.middleware.journal import MemoryJournal
 from gatewright.middleware.operations import (
     Operation,
     Proposal,
@@ -100,7 +100,7 @@ async def _current() -> RunningOperation:
 
 def test_a_commit_is_told_with_the_call_or_after_it() -> None:
     """Inside the call it is one of its events; once the call is answered, a line of its own."""
-    trail, late = Trail(AT), ListJournal()
+    trail, late = Trail(AT), MemoryJournal()
     operation = RunningOperation(an_operation(), trail, late.append, lambda: AT + 60)
     operation.committed("order-7")
     trail.answer("ok")

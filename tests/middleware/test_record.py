@@ -201,6 +201,14 @@ def test_ids_are_random_and_of_fixed_length() -> None:
     assert all(len(id) == 32 and set(id) <= set("0123456789abcdef") for id in ids)
 
 
+def test_a_field_that_the_page_does_not_list_is_found() -> None:
+    """Whoever checks lines learns of fields, and so of texts, that do not belong there."""
+    trail = Trail(AT)
+    trail.add("call_answered", status="ok", message="text of an exception")
+    with pytest.raises(Misuse, match="call_answered has no field message"):
+        check_line(trail.line())
+
+
 def test_what_is_no_line_is_not_indexed() -> None:
     """A journal takes lines of ours only."""
     with pytest.raises(Misuse):
