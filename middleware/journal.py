@@ -70,6 +70,7 @@ class Journal(Protocol):
 
     def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
         """Give the lines that are written, oldest first: all, those of one call, or those of one interaction."""
+        ...
 
 
 class MemoryJournal:

@@ -150,9 +150,9 @@ KINDS: Final = frozenset(FIELDS)
 def reached(status: EventStatus, kind: str, fields: Mapping[str, object]) -> EventStatus:
     """Return how far a call has come once this has happened to one that had come to *status*."""
     if kind == "schema_validated" and fields.get("outcome") == "accepted":
-        return max(status, "validated", key=STATUSES.index)
+        return status if STATUSES.index(status) > 1 else "validated"
     if kind == "execution_finished" and fields.get("outcome") not in _NOT_ENTERED:
-        return max(status, "executed", key=STATUSES.index)
+        return "returned" if status == "returned" else "executed"
     return "returned" if kind == "call_answered" else status
 
 

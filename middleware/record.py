@@ -182,7 +182,8 @@ def event_line(kind: Kind, at: float, ids: Mapping[str, str] | None = None, /, *
     call = dict(sorted({**(ids or {}), "environment": environment().digest}.items()))
     status = "returned" if ids else "generated"
     head: dict[str, object] = {"at": stamp(at), "call": call, "events": None, "status": status, "v": _VERSION}
-    return render(head, [(kind, 0, sort_keys(fields))])
+    ordered = sort_keys(fields)
+    return render(head, [(kind, 0, ordered)])
 
 
 def continue_line(lines: Sequence[bytes], at: float, happened: Sequence[tuple[Kind, dict[str, Field]]]) -> bytes:
@@ -193,7 +194,8 @@ def continue_line(lines: Sequence[bytes], at: float, happened: Sequence[tuple[Ki
     ids = {**json.loads(lines[0])["call"], "environment": environment().digest}
     head: dict[str, object] = {"at": stamp(at), "call": ids, "events": None, "sequence": len(events)}
     head |= {"status": events[-1].status, "v": _VERSION}
-    return render(head, [(kind, 0, sort_keys(fields)) for kind, fields in happened])
+    told = [(kind, 0, sort_keys(fields)) for kind, fields in happened]
+    return render(head, told)
 
 
 def expand(line: bytes, following: int = 0) -> tuple[Event, ...]:

@@ -105,7 +105,7 @@ def test_the_chain_links_every_line(tmp_path: Path) -> None:
     rows = sqlite3.connect(tmp_path / "events.db").execute(
         "SELECT chain, position, prev, line, hash FROM event_line ORDER BY id"
     )
-    before = bytes(32)
+    before, expected = bytes(32), -1
     for expected, (chain, position, prev, line, linked) in enumerate(rows):
         assert (position, prev) == (expected, before)
         assert linked == link_hash(chain, position, prev, line)
