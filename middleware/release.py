@@ -252,8 +252,7 @@ def _told(released: Released) -> dict[str, Any]:
 
 
 def _hides_cursor(cuts: ResultCuts) -> bool:
-    taken = {*cuts.hidden, *cuts.mask}
-    return ("next_cursor",) in taken or ("*",) in taken
+    return ("next_cursor",) in (*cuts.hidden, *cuts.mask)
 
 
 def _properties(schema: Schema) -> Mapping[str, Json]:

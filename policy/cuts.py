@@ -92,9 +92,14 @@ def unfit_pointers(result_schema: Schema, cuts: ResultCuts) -> tuple[Pointer, ..
     unfit = [pointer for pointer in named if not any(True for _ in children(result_schema, pointer, result_schema))]
     for pointer in cuts.keep:
         places = list(children(result_schema, pointer, result_schema))
-        if not any("items" in place or place.get("type") == "array" for place in places):
+        if not any(_may_be_array(place) for place in places):
             unfit.append(pointer)
     return tuple(dict.fromkeys(unfit))
+
+
+def _may_be_array(place: Schema) -> bool:
+    kinds = place.get("type", ())
+    return kinds == "array" or (isinstance(kinds, list | tuple) and "array" in kinds) or "items" in place
 
 
 def _holds(conditions: Conditions, value: Json, satisfies: Satisfies) -> bool:
@@ -103,6 +108,8 @@ def _holds(conditions: Conditions, value: Json, satisfies: Satisfies) -> bool:
 
 def _keeping(conditions: Conditions, satisfies: Satisfies) -> Callable[[Json], Json]:
     def keep(value: Json) -> Json:
+        if value is None:
+            return None
         if not isinstance(value, list | tuple):
             raise _Unfit
         return [item for item in value if _holds(conditions, item, satisfies)]

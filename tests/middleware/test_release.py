@@ -135,6 +135,29 @@ def test_an_empty_page_is_an_honest_one() -> None:
     assert release(full, LINES, kept) == release(Page[Line](items=[]), LINES, kept) == OkPage([], filtered=True)
 
 
+def test_what_is_declared_as_a_page_is_one() -> None:
+    """By its schema or by its class: a tool may return the plain JSON of a page, or have no schema."""
+    plain: Json = {"items": [], "next_cursor": "c", "truncated": False}
+    assert release(plain, LINES) == OkPage([], "c")
+    assert release(Page[int](items=[1])) == OkPage([1])
+    assert release(plain) == Ok(plain)
+    three: Schema = {"properties": {"items": {"type": "array"}, "next_cursor": {}, "truncated": {}}}
+    assert release(plain, three) == OkPage([], "c")
+    assert release(None, three) == Ok(None)
+
+
+@pytest.mark.promise("P5")
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_a_refused_value_is_never_null(kind: str) -> None:
+    """Also where the result schema would accept null."""
+    nullable: Schema = {"type": ["object", "null"], "properties": {"n": {"type": "integer"}}}
+    withheld = FailedResult("invalid_result", "done" if kind == "write" else "none")
+    forbidden = release({"n": 9}, nullable, ResultCuts(only_if={"n": {"minimum": 10}}), kind)
+    assert forbidden == (FORBIDDEN if kind == "read" else withheld)
+    assert release({"n": 9}, nullable, ResultCuts(show=()), kind) == withheld
+    assert release(None, nullable, ResultCuts(show=(("n",),)), kind) == withheld
+
+
 def test_a_page_keeps_its_marks() -> None:
     """Cursor, truncation and what it is of."""
     page = Page[Line](items=[], next_cursor="c", truncated=True, as_of="now", version="3", ref="r")
@@ -178,7 +201,9 @@ def test_a_cursor_that_is_taken_away_is_null_and_marked(cuts: ResultCuts) -> Non
     """The field stays, and what can't be reached any more is said to be left out."""
     found = release(Page[Line](items=[], next_cursor="cursor"), LINES, cuts)
     assert found == OkPage([], None, True)
-    assert compile_schema(published_schema(LINES, cuts)).accepts(without_status(found))
+    accepts = compile_schema(published_schema(LINES, cuts)).accepts
+    assert accepts(without_status(found))
+    assert not accepts({**without_status(found), "next_cursor": "c"})
 
 
 @pytest.mark.promise("P5")
@@ -221,10 +246,10 @@ def test_cuts_without_a_result_schema_let_nothing_through() -> None:
 
 
 def test_a_value_that_a_cut_does_not_fit_is_withheld() -> None:
-    """Here `keep` meets null, which the schema allows."""
-    nullable: Schema = {"type": "object", "properties": {"rows": {"type": ["array", "null"]}}}
+    """Here `keep` meets a map, which the schema allows."""
+    either: Schema = {"type": "object", "properties": {"rows": {"type": ["array", "object"]}}}
     cuts = ResultCuts(keep={("rows",): {"ward": {}}})
-    assert release({"rows": None}, nullable, cuts) == FailedResult("invalid_result")
+    assert release({"rows": {"a": {"ward": "b"}}}, either, cuts) == FailedResult("invalid_result")
 
 
 @pytest.mark.case(86)
@@ -272,4 +297,5 @@ def test_hidden_names_are_not_published() -> None:
     """The result schema that a caller is shown follows its cuts."""
     plan = plan_release(spec(LINES), ResultCuts(hidden=(("items", "*", "email"),)))
     assert "email" not in json.dumps(plan.published)
+    assert "ward" in json.dumps(plan.published)
     assert plan_release(spec(None), ResultCuts()).published is None

@@ -101,11 +101,16 @@ def test_an_element_of_another_shape_is_not_kept(element: Json) -> None:
 
 
 @pytest.mark.promise("P5")
-@pytest.mark.parametrize("items", [{"p1": {"ward": "b"}}, "text", 1, None])
+@pytest.mark.parametrize("items", [{"p1": {"ward": "b"}}, "text", 1, True])
 def test_keep_on_what_is_no_array_lets_nothing_through(items: Json) -> None:
     """It is neither shown nor turned into an empty list."""
     assert cut({"items": items}, keep={"/items": {"ward": {"const": "a"}}}) == CutResult(None, outcome="unfit")
     assert cut(items, keep={"": {"ward": {"const": "a"}}}).outcome == "unfit"
+
+
+def test_keep_leaves_null_as_it_is() -> None:
+    """Where the schema allows null there is nothing in it to filter."""
+    assert cut({"items": None}, keep={"/items": {"ward": {}}}) == CutResult({"items": None}, filtered=True)
 
 
 def test_keep_reaches_every_array_that_its_pointer_names() -> None:
@@ -183,6 +188,7 @@ def test_hidden_at_an_element_removes_it() -> None:
     assert cut({"a": {"x": 1, "y": 2}}, hidden=["/a/*"]).value == {"a": {}}
     assert cut([1, 2, 3], hidden=["/*"]).value == []
     assert cut([1, 2, 3], hidden=["/1"]).value == [1, 2, 3]
+    assert cut("text", hidden=["/*"]).value == "text"
     assert cut([1, 2, 3], hidden=[""]).outcome == "unfit"
 
 
@@ -239,7 +245,15 @@ def test_no_cuts_are_no_work() -> None:
     """The value and the schema come back as the same objects."""
     assert not has_cuts(ResultCuts())
     assert cut_schema(RESULT, ResultCuts()) is RESULT
-    assert all(has_cuts(each) for each in (written(show=[]), written(rows=0), written(hidden=["/a"])))
+    every = (
+        written(only_if={"a": {}}),
+        written(keep={"": {}}),
+        written(show=[]),
+        written(hidden=["/a"]),
+        written(mask={"/a": "hash"}),
+        written(rows=0),
+    )
+    assert all(has_cuts(each) for each in every)
 
 
 RESULT: Schema = {
@@ -421,3 +435,24 @@ def test_a_pointer_that_leads_nowhere_is_told() -> None:
     assert set(unfit_pointers(RESULT, wrong)) == {
         ("sum",), ("items", "*"), ("owner",), ("items", "id"), ("x",)
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("schema", "unfit"),
+    [
+        ({"type": "array"}, False),
+        ({"items": {"type": "object"}}, False),
+        ({"type": "object"}, True),
+        ({"type": ["array", "null"]}, False),
+        ({"type": ["object", "null"]}, True),
+        ({"type": "string"}, True),
+    ],
+)
+def test_keep_must_lead_to_an_array(schema: Schema, unfit: bool) -> None:
+    """Or to what may be one."""
+    assert (unfit_pointers(schema, written(keep={"": {}})) == ((),)) is unfit
+
+
+def test_a_misspelt_show_is_told() -> None:
+    """It would show nothing."""
+    assert unfit_pointers(RESULT, written(show=["/total", "/totals"])) == (("totals",),)
