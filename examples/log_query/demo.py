@@ -179,8 +179,8 @@ def withdraw(walk: Walk) -> None:
 def events(walk: Walk) -> None:
     """What the log holds of it."""
     console.rule("7. Events: every call can be told back")
-    result = walk.call("analyst", service="package-manager", **HOUR)
-    console.print(walk.guard.story(result.call_id), markup=False)
+    walk.call("analyst", service="package-manager", **HOUR)
+    console.print(walk.guard.story(walk.guard.last_call_id or ""), markup=False)
     console.print("    from a shell: [bold]gatewright events show CALL[/]")
 
 
