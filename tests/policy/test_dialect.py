@@ -117,6 +117,14 @@ def test_what_is_outside_the_dialect_is_refused_with_its_place(name: str) -> Non
     assert str(caught.value).startswith(f"logs.query#{pointer}: {reason}")
 
 
+def test_the_other_validator_is_asked_at_registration() -> None:
+    """What the meta-schema refuses is told with the keyword of it, by the validator that decides nothing later."""
+    with pytest.raises(SchemaInvalid) as caught:
+        check_schema(with_x({"minLength": -1}), where="t")
+    assert caught.value.pointer == "/properties/x/minLength"
+    assert caught.value.hint == "the meta-schema's minimum refuses it"
+
+
 @pytest.mark.case(54)
 @pytest.mark.promise("P11")
 def test_a_doubling_bomb_is_refused_fast() -> None:

@@ -114,8 +114,9 @@ def test_a_name_is_valid_everywhere_and_comes_back(name: str) -> None:
 
 @given(st.lists(st.one_of(names, tricky), unique=True, max_size=8))
 def test_two_names_never_give_one(some: list[str]) -> None:
-    """Rendering keeps names apart."""
-    assert len({render_name(name) for name in some}) == len(some)
+    """Rendering keeps names apart, also from names that look like renderings."""
+    every = {*some, *map(render_name, some), "a__b", "x--a-5f-5fb"}
+    assert len({render_name(name) for name in every}) == len(every)
 
 
 @given(st.one_of(names, tricky))
