@@ -1,16 +1,16 @@
 """
 What does a YAML file of a policies folder say, and where? YAML 1.2 core, as nodes that know their places.
 
-In comes text; out come documents of `Node`s and findings. `no` is a string and dates stay strings. Anchors, aliases,
-merges, tags, duplicate keys and keys that are not strings are findings, not features.
+In come bytes; out come documents of `Node`s and findings. `no` is a string and dates stay strings. Anchors, aliases,
+merges, tags, directives, duplicate keys and keys that are not strings are findings, not features.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import yaml
 
@@ -20,18 +20,20 @@ from gatewright.policy.model import Json
 __all__ = ["Findings", "Node", "read_documents", "read_text"]
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
-_NULL = re.compile(r"null|Null|NULL|~|")
-_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INT = re.compile(r"[-+]?[0-9]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_QUOTING = ("'", '"', "|", ">")
-_HINTS = {"anchor": "write it out, or use $use", "tag": "leave the tag away"}
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|\r(?!\n)")
+_NULLS: Final = frozenset({"null", "Null", "NULL", "~", ""})
+_BOOLS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_NUMBER_STARTS: Final = frozenset("+-.0123456789")
+_LONGEST_NUMBER: Final = 64
+_DEEPEST: Final = 64
+_MOST_FINDINGS: Final = 1000
 
 Value: TypeAlias = "bool | int | float | str | list[Node] | dict[str, Node] | None"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Node:
     """A YAML value and where it stands; *keys* holds the places of a mapping's keys."""
 
@@ -46,33 +48,57 @@ class Node:
         return [node.plain() for node in self.value] if isinstance(self.value, list) else self.value
 
 
-class _Refused(Exception):
-    """YAML that is well formed and not used here;"""
-
-    def __init__(self, code: str, message: str, mark: Any) -> None:
-        self.code = code
-        self.message = message
-        self.place = (mark.line + 1, mark.column + 1)
-        super().__init__(code)
-
-
 class Findings:
-    """A list of findings that is being written."""
+    """Findings while they are being collected; each is held once, and at most a thousand of them."""
 
     def __init__(self) -> None:
-        self.all: list[Finding] = []
+        self._held: dict[Finding, None] = {}
+        self._errors = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is taken: there is no use in reading on."""
+        return self._errors >= _MOST_FINDINGS
+
+    @property
+    def all(self) -> list[Finding]:
+        """Every finding so far, in the order in which they were found."""
+        return list(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
 
     def add(self, place: Place, code: str, message: str, hint: str = "") -> None:
         """Add an error."""
-        self.all.append(Finding(place, code, message, hint))
+        self._hold(Finding(place, code, message, hint))
 
     def warn(self, place: Place, code: str, message: str, hint: str = "") -> None:
-        """Add a warning."""
-        self.all.append(Finding(place, code, message, hint, "warning"))
+        """Add a warning, which does not keep a folder from loading."""
+        self._hold(Finding(place, code, message, hint, "warning"))
 
     def errors(self) -> list[Finding]:
         """What keeps the folder from loading."""
-        return [finding for finding in self.all if finding.severity == "error"]
+        return [finding for finding in self._held if finding.severity == "error"]
+
+    def _hold(self, finding: Finding) -> None:
+        is_error = finding.severity == "error"
+        if self.is_full or finding in self._held or (not is_error and len(self._held) >= _MOST_FINDINGS):
+            return
+        self._errors += is_error
+        if self.is_full:
+            finding = Finding(finding.place, "too_many", "there are more findings than are told", "mend these first")
+        self._held[finding] = None
+
+
+class _Refused(Exception):
+    """YAML that cannot be read any further. *code*, *place* and *message* are those of its finding."""
+
+    def __init__(self, code: str, place: Place, message: str, hint: str = "") -> None:
+        self.code = code
+        self.place = place
+        self.message = message
+        self.hint = hint
+        super().__init__(code)
 
 
 def read_text(path: str, content: bytes, findings: Findings) -> str | None:
@@ -80,15 +106,16 @@ def read_text(path: str, content: bytes, findings: Findings) -> str | None:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        findings.add(Place(path, line), "not_utf8", "the file is not UTF-8")
+        before = content[: error.start].decode("utf-8")
+        findings.add(_place_at(path, before, len(before)), "not_utf8", "the file is not UTF-8", "save it as UTF-8")
         return None
     if text.startswith("\ufeff"):
         findings.add(Place(path), "byte_order_mark", "the file starts with a byte order mark", "save it without one")
         return None
     odd = _CONTROL.search(text)
     if odd is not None:
-        findings.add(_place_at(path, text, odd.start()), "control_character", "a control character stands here")
+        hint = f"U+{ord(odd[0]):04X} has no place in a policy file"
+        findings.add(_place_at(path, text, odd.start()), "control_character", "a control character stands here", hint)
         return None
     return text
 
@@ -98,74 +125,115 @@ def read_documents(path: str, content: bytes, findings: Findings) -> list[Node]:
     text = read_text(path, content, findings)
     if text is None:
         return []
-    try:
-        composed = list(_compose(text))
-    except _Refused as refused:
-        findings.add(Place(path, *refused.place), refused.code, refused.message, _HINTS[refused.code])
-        return []
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
-        findings.add(place, "yaml", str(error.problem or "this is no YAML"))
-        return []
-    except (yaml.YAMLError, RecursionError):
-        findings.add(Place(path), "yaml", "this is no YAML")
-        return []
-    return [_node(path, document, findings) for document in composed if document is not None]
-
-
-def _compose(text: str) -> Iterator[yaml.Node]:
     loader = _Loader(text)
     try:
-        for event in yaml.parse(text, Loader=_Loader):
-            if getattr(event, "anchor", None) is not None:
-                raise _Refused("anchor", "anchors and aliases are not used here", event.start_mark)
-            if getattr(event, "tag", None) not in (None, "!"):
-                raise _Refused("tag", "tags are not used here", event.start_mark)
-        while loader.check_node():
-            yield loader.get_node()
+        return _Building(path, loader, findings).documents()
+    except _Refused as refused:
+        findings.add(refused.place, refused.code, refused.message, refused.hint)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
+        findings.add(place, "yaml", str(error.problem or "this is no YAML"))
+    except (yaml.YAMLError, ValueError):
+        findings.add(Place(path), "yaml", "this is no YAML")
     finally:
         loader.dispose()
+    return []
 
 
-def _node(path: str, node: yaml.Node, findings: Findings) -> Node:
-    place = Place(path, node.start_mark.line + 1, node.start_mark.column + 1)
-    if isinstance(node, yaml.MappingNode):
-        return _mapping(path, node, place, findings)
-    if isinstance(node, yaml.SequenceNode):
-        return Node([_node(path, item, findings) for item in node.value], place, {})
-    return Node(_scalar(node), place, {})
+class _Building:
+    """One file's nodes, built from the parser's events."""
+
+    def __init__(self, path: str, loader: Any, findings: Findings) -> None:
+        self.path = path
+        self.next = loader.get_event
+        self.findings = findings
+
+    def documents(self) -> list[Node]:
+        found = []
+        self.next()
+        while isinstance(event := self.next(), yaml.DocumentStartEvent):
+            if event.tags or event.version not in (None, (1, 2)):
+                self.findings.add(self._place(event), "directive", "directives are not used here", "leave it away")
+            found.append(self.node(self.next(), 1))
+            self.next()
+        return found
+
+    def node(self, event: yaml.Event, depth: int) -> Node:
+        place = self._place(event)
+        if depth > _DEEPEST:
+            raise _Refused("too_deep", place, f"more than {_DEEPEST} levels")
+        if isinstance(event, yaml.AliasEvent):
+            self.findings.add(place, "anchor", "anchors and aliases are not used here", "write it out, or use $use")
+            return Node(None, place, {})
+        self._refuse_decoration(event, place)
+        if isinstance(event, yaml.ScalarEvent):
+            return Node(self._scalar(event, place), place, {})
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(place, depth)
+        items = []
+        while not isinstance(item := self.next(), yaml.SequenceEndEvent):
+            items.append(self.node(item, depth + 1))
+        return Node(items, place, {})
+
+    def _mapping(self, place: Place, depth: int) -> Node:
+        values: dict[str, Node] = {}
+        keys: dict[str, Place] = {}
+        while not isinstance(event := self.next(), yaml.MappingEndEvent):
+            key = self.node(event, depth + 1)
+            value = self.node(self.next(), depth + 1)
+            name = key.value
+            if not isinstance(name, str) or (name == "<<" and _is_plain(event)):
+                self.findings.add(key.place, "bad_key", "a key must be a plain name", "quote it if it is one")
+            elif name in values:
+                self.findings.add(key.place, "duplicate_key", f"the key {name!r} stands here twice")
+            else:
+                keys[name] = key.place
+                values[name] = value
+        return Node(values, place, keys)
+
+    def _scalar(self, event: yaml.ScalarEvent, place: Place) -> bool | int | float | str | None:
+        text: str = event.value
+        if not _is_plain(event):
+            if not text.isprintable() and _CONTROL.search(text):
+                self.findings.add(place, "control_character", "this text holds a control character")
+            return text
+        if text in _NULLS:
+            return None
+        if text in _BOOLS:
+            return _BOOLS[text]
+        if text[0] not in _NUMBER_STARTS:
+            return text
+        number = _number(text)
+        if number is None:
+            self.findings.add(place, "bad_number", "JSON has no such number", "quote it if it is a text")
+        return number
+
+    def _refuse_decoration(self, event: Any, place: Place) -> None:
+        if event.anchor is not None:
+            self.findings.add(place, "anchor", "anchors and aliases are not used here", "write it out, or use $use")
+        if event.tag is not None:
+            self.findings.add(place, "tag", f"the tag {event.tag} is not used here", "leave the tag away")
+
+    def _place(self, event: Any) -> Place:
+        mark = event.start_mark
+        return Place(self.path, mark.line + 1, mark.column + 1)
 
 
-def _mapping(path: str, node: yaml.MappingNode, place: Place, findings: Findings) -> Node:
-    values: dict[str, Node] = {}
-    keys: dict[str, Place] = {}
-    for key, value in node.value:
-        at = Place(path, key.start_mark.line + 1, key.start_mark.column + 1)
-        name = key.value if isinstance(key, yaml.ScalarNode) else None
-        if name is None or (key.style not in _QUOTING and name == "<<"):
-            findings.add(at, "bad_key", "a key must be a plain name")
-        elif name in values:
-            findings.add(at, "duplicate_key", f"the key {name!r} stands here twice")
-        else:
-            keys[name] = at
-            values[name] = _node(path, value, findings)
-    return Node(values, place, keys)
+def _is_plain(event: Any) -> bool:
+    return not event.style
 
 
-def _scalar(node: yaml.Node) -> bool | int | float | str | None:
-    text: str = node.value
-    if getattr(node, "style", None) in _QUOTING or node.tag == "!":
+def _number(text: str) -> int | float | str | None:
+    """Return the number that *text* is, *text* itself where it is none, None where JSON has no such number."""
+    if _INTEGER.fullmatch(text):
+        if len(text) > _LONGEST_NUMBER:
+            return None
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    if not _FLOAT.fullmatch(text):
         return text
-    if _NULL.fullmatch(text):
-        return None
-    if text in _BOOL:
-        return _BOOL[text]
-    if _INT.fullmatch(text):
-        return int(text) if len(text) < 64 else text
-    if _FLOAT.fullmatch(text):
-        return float(text)
-    return text
+    number = math.inf if text[-1].isalpha() else float(text)
+    return number if math.isfinite(number) else None
 
 
 def _place_at(path: str, text: str, offset: int) -> Place:

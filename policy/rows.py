@@ -9,24 +9,33 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from gatewright.policy.errors import Place
 from gatewright.policy.formats import Findings, read_text
 from gatewright.policy.model import Link, Membership, Names, Rule
+from gatewright.policy.nearest import nearest
 
-__all__ = ["RowSet", "Vocabulary", "read_rows"]
+__all__ = ["RowSet", "Vocabulary", "check_groups", "read_rows"]
 
 _WIDTHS: Final = {"p": (5, 7), "g": (3, 5), "g2": (2, 4)}
-_QUOTED: Final = re.compile(r' *"((?:[^"]|"")*)" *(?:,|$)')
+_QUOTED: Final = re.compile(r' *"((?:[^"]|"")*)" *(?=,|$)')
+_PLAIN: Final = re.compile(r"[^,]*")
 _STAR: Final = re.compile(r"[^*]*(?:[.:/-]\*)?|\*")
-_ID_PREFIXES: Final = ("subject:", "actor:")
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_GROUP: Final = re.compile(r"tools/[A-Za-z0-9_.-]{1,128}")
+_EFFECTS: Final[Mapping[str, Literal["allow", "deny"]]] = {"allow": "allow", "deny": "deny"}
+_TOOL_ACTIONS: Final = frozenset({"call", "approve", "*"})
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The names that rows may use: those of names.yaml and, where it is known, the catalog's tools."""
+    """
+    The names that rows may use: those of names.yaml and, where it is known, the catalog's tools.
+
+    """
 
     names: Names
     tools: frozenset[str] | None
@@ -34,11 +43,25 @@ class Vocabulary:
 
 @dataclass(slots=True)
 class RowSet:
-    """The rows of one or more files."""
+    """
+    The rows of one or more files.
+
+    *asked* and *made* hold the groups that rows are about and those that g2 rows make, each with its first place.
+    """
 
     rules: list[Rule] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     memberships: list[Membership] = field(default_factory=list)
+    asked: dict[str, Place] = field(default_factory=dict)
+    made: dict[str, Place] = field(default_factory=dict)
+
+    def add(self, other: RowSet) -> None:
+        """Add the rows of *other*."""
+        self.rules += other.rules
+        self.links += other.links
+        self.memberships += other.memberships
+        self.asked = {**other.asked, **self.asked}
+        self.made = {**other.made, **self.made}
 
 
 def read_rows(path: str, content: bytes, words: Vocabulary, findings: Findings, into: RowSet) -> None:
@@ -46,157 +69,269 @@ def read_rows(path: str, content: bytes, words: Vocabulary, findings: Findings, 
     text = read_text(path, content, findings)
     if text is None:
         return
+    reading = _Reading(path, words, findings, into)
+    is_plain = text.isascii() and "\t" not in text
     for number, line in enumerate(text.split("\n"), 1):
+        if findings.is_full:
+            return
+        if is_plain and line[:2] == "p," and '"' not in line and "#" not in line and reading.take_rule(number, line):
+            continue
         line = line.removesuffix("\r")
-        if not line.strip() or line.startswith("#"):
-            continue
-        before = len(findings.all)
-        cells = _cells(line, Place(path, number), findings)
-        if cells is not None:
-            _Row(path, number, line, cells, words, findings).add_to(into, before)
+        stripped = line.strip(" ")
+        if stripped and not stripped.startswith("#"):
+            reading.read_row(number, line)
 
 
-def _cells(line: str, place: Place, findings: Findings) -> list[str] | None:
-    if '"' not in line:
-        return [cell.strip(" \t") for cell in line.split(",")]
+def check_groups(rows: RowSet, listed: Collection[str], findings: Findings) -> None:
+    """
+    Find groups that nothing makes, and groups that nothing asks for: one of the two is misspelt.
+
+    *listed* are the groups that names.yaml delegates.
+    """
+    for group, place in rows.asked.items():
+        if group not in rows.made:
+            findings.add(place, "unknown_group", f"no g2 row makes the group {group!r}", nearest(group, rows.made))
+    for group, place in rows.made.items():
+        if group not in rows.asked and group not in listed:
+            findings.add(place, "unused_group", f"no row is about the group {group!r}", nearest(group, rows.asked))
+
+
+class _Cell(NamedTuple):
+    text: str
+    column: int
+    is_quoted: bool
+
+
+class _BadQuotes(Exception):
+    """Quotes that RFC 4180 does not know, in *column*."""
+
+    def __init__(self, column: int) -> None:
+        self.column = column
+        super().__init__(column)
+
+
+def _split(line: str) -> list[_Cell]:
     cells, at = [], 0
-    while at <= len(line):
-        quoted = _QUOTED.match(line, at)
-        if quoted is not None:
-            cells.append(quoted.group(1).replace('""', '"'))
-            if not quoted.group().endswith(","):
-                return cells
-            at = quoted.end()
-            continue
-        end = line.find(",", at)
-        cell = line[at : end if end >= 0 else len(line)].strip(" \t")
-        if '"' in cell:
-            column = line.index('"', at) + 1
-            findings.add(Place(place.file, place.line, column), "quotes", "quotes that RFC 4180 does not know")
-            return None
-        cells.append(cell)
-        if end < 0:
+    while True:
+        found = _QUOTED.match(line, at)
+        if found is not None:
+            cells.append(_Cell(found[1].replace('""', '"'), line.index('"', at) + 1, True))
+        else:
+            found = _PLAIN.match(line, at)
+            raw = found[0] if found else ""
+            if '"' in raw:
+                raise _BadQuotes(line.index('"', at) + 1)
+            text = raw.strip(" ")
+            cells.append(_Cell(text, at + len(raw) - len(raw.lstrip(" ")) + 1, False))
+        at = (found.end() if found else at) + 1
+        if at > len(line):
             return cells
-        at = end + 1
-    return cells
 
 
-@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One file while it is being read. What is known of names is remembered, so that a usual row costs little."""
+
+    def __init__(self, path: str, words: Vocabulary, findings: Findings, into: RowSet) -> None:
+        self.path = path
+        self.names = words.names
+        self.tools = words.tools
+        self.findings = findings
+        self.into = into
+        self.holders = frozenset({*words.names.roles, *words.names.actors, "*"})
+        self.domains = frozenset({*words.names.tenants, "*"})
+        self.actions = {kind: actions | {"*"} for kind, actions in words.names.types.items()}
+        self.every_action = frozenset(_TOOL_ACTIONS.union(*words.names.types.values()))
+        self.sound: dict[str, str] = {}
+        self.days: dict[str, dt.date] = {}
+
+    def take_rule(self, number: int, line: str) -> bool:
+        """Take a p row whose every cell is plainly sound; False leaves it to `read_row`."""
+        cells = [cell.strip(" ") for cell in line.split(",")]
+        if len(cells) == 6:
+            _, sub, dom, obj, act, eft = cells
+            day, ref = None, ""
+        elif len(cells) == 8 and cells[7] and (cells[6] == "" or cells[6] in self.days):
+            _, sub, dom, obj, act, eft, until, ref = cells
+            day = self.days.get(until)
+        else:
+            return False
+        if sub not in self.holders and not (sub[:8] == "subject:" and sub[8:] and "*" not in sub):
+            return False
+        kind, colon, rest = obj.partition(":")
+        actions = self.actions.get(kind) if colon and rest else None
+        effect = _EFFECTS.get(eft)
+        if actions is None or act not in actions or dom not in self.domains or effect is None:
+            return False
+        if "*" in rest and _STAR.fullmatch(obj) is None:
+            return False
+        keep = self.sound.setdefault
+        place = Place(self.path, number)
+        rule = Rule(keep(sub, sub), keep(dom, dom), obj, keep(act, act), effect, day, keep(ref, ref), place)
+        self.into.rules.append(rule)
+        return True
+
+    def read_row(self, number: int, line: str) -> None:
+        """Read any row, with findings for all that is wrong with it."""
+        if not line.isprintable():
+            column = next(index for index, each in enumerate(line, 1) if not each.isprintable())
+            self.findings.add(
+                Place(self.path, number, column), "control_character", "a character that cannot be seen stands here"
+            )
+            return
+        try:
+            cells = _split(line)
+        except _BadQuotes as error:
+            self.findings.add(Place(self.path, number, error.column), "quotes", "quotes that RFC 4180 does not know")
+            return
+        _Row(self, number, cells).read()
+
+    def day(self, text: str) -> dt.date | None:
+        """Return the day that *text* is, or None."""
+        if text in self.days:
+            return self.days[text]
+        try:
+            day = dt.date.fromisoformat(text) if _DAY.fullmatch(text) else None
+        except ValueError:
+            day = None
+        if day is not None:
+            self.days[text] = day
+        return day
+
+
 class _Row:
-    path: str
-    number: int
-    line: str
-    cells: list[str]
-    words: Vocabulary
-    findings: Findings
+    """One row that is read cell by cell; cell 0 is its type."""
 
-    def add_to(self, into: RowSet, before: int) -> None:
-        kind, *cells = self.cells
+    def __init__(self, reading: _Reading, number: int, cells: list[_Cell]) -> None:
+        self.reading = reading
+        self.number = number
+        self.cells = cells
+        self.is_sound = True
+
+    def read(self) -> None:
+        kind, most = self.cells[0].text, len(self.cells) - 1
         if kind not in _WIDTHS:
-            self._find(0, "unknown_row_type", f"a row starts with p, g or g2, not {kind!r}")
+            self.find(0, "unknown_row_type", f"a row starts with p, g or g2, not {kind!r}")
             return
-        least, most = _WIDTHS[kind]
-        if not least <= len(cells) <= most:
-            self._find(len(cells), "row_width", f"a {kind} row has {least} to {most} cells after its type")
+        least, largest = _WIDTHS[kind]
+        if not least <= most <= largest:
+            self.find(
+                min(most, largest + 1), "row_width", f"a {kind} row has {least} to {largest} cells after its type"
+            )
             return
-        until, ref = [*cells[least:], "", ""][:2]
-        for index, cell in enumerate(cells, 1):
-            if cell == "" and index != least + 1:
-                self._find(index, "empty_cell", "only until may be empty")
-            elif "#" in cell:
-                self._find(index, "inline_comment", "a comment stands on a line of its own")
-        day = self._day(until, least + 1)
-        {"p": self._rule, "g": self._link, "g2": self._membership}[kind](into, cells, day, ref, before)
+        self._check_cells(least)
+        until = self._until(least + 1)
+        ref = self.cells[least + 2].text if most == least + 2 else ""
+        texts = [cell.text for cell in self.cells[1 : least + 1]]
+        {"p": self._rule, "g": self._link, "g2": self._membership}[kind](texts, until, ref)
 
-    def _rule(self, into: RowSet, cells: list[str], until: dt.date | None, ref: str, before: int) -> None:
-        sub, dom, obj, act, eft = cells[:5]
-        self._holder(1, sub, {"*"} | set(self.words.names.roles) | self.words.names.actors)
-        self._known(2, dom, {"*"} | self.words.names.tenants, "unknown_tenant", "tenant")
+    def _check_cells(self, least: int) -> None:
+        for index, cell in enumerate(self.cells):
+            if cell.text == "" and index != least + 1:
+                self.find(index, "empty_cell", "only until may be empty")
+            elif "#" in cell.text and not cell.is_quoted:
+                self.find(index, "inline_comment", "a comment stands on a line of its own", "or quote the cell")
+
+    def _until(self, index: int) -> dt.date | None:
+        text = self.cells[index].text if len(self.cells) > index else ""
+        day = self.reading.day(text) if text else None
+        if text and day is None and self.is_sound:
+            self.find(index, "bad_date", "until is a day, written YYYY-MM-DD")
+        return day
+
+    def _rule(self, texts: list[str], until: dt.date | None, ref: str) -> None:
+        sub, dom, obj, act, eft = texts
+        self._holder(1, sub, self.reading.holders)
+        self._known(2, dom, self.reading.domains, "unknown_tenant", "tenant")
         self._object(obj, act, eft)
-        if eft not in ("allow", "deny"):
-            self._find(5, "effect", "an effect is exactly allow or deny")
-        if self._clean(before):
-            into.rules.append(Rule(sub, dom, obj, act, "allow" if eft == "allow" else "deny", until, ref, self._at(1)))
+        effect = _EFFECTS.get(eft)
+        if effect is None:
+            self.find(5, "effect", "an effect is exactly allow or deny", nearest(eft.lower(), _EFFECTS))
+        elif self.is_sound:
+            self.reading.into.rules.append(Rule(sub, dom, obj, act, effect, until, ref, self._place(0)))
 
-    def _link(self, into: RowSet, cells: list[str], until: dt.date | None, ref: str, before: int) -> None:
-        member, role, dom = cells[:3]
-        names = self.words.names
-        self._holder(1, member, set(names.roles) | names.actors)
-        self._known(2, role, set(names.roles) | names.actors, "unknown_role", "role")
-        self._known(3, dom, {"*"} | names.tenants, "unknown_tenant", "tenant")
-        acting = member in names.actors or member.startswith("actor:")
-        if self._clean(before) and acting != (role in names.actors):
-            self._find(2, "role_of_another_kind", "no g row joins roles of subjects and roles of actors")
-        if self._clean(before):
-            into.links.append(Link(member, role, dom, until, ref, self._at(1)))
+    def _link(self, texts: list[str], until: dt.date | None, ref: str) -> None:
+        member, role, dom = texts
+        names = self.reading.names
+        self._holder(1, member, self.reading.holders - {"*"})
+        self._known(2, role, self.reading.holders - {"*"}, "unknown_role", "role")
+        self._known(3, dom, self.reading.domains, "unknown_tenant", "tenant")
+        acts = member in names.actors or member.startswith("actor:")
+        if self.is_sound and acts != (role in names.actors):
+            self.find(2, "role_of_another_kind", "no g row joins roles of subjects and roles of actors")
+        if self.is_sound:
+            self.reading.into.links.append(Link(member, role, dom, until, ref, self._place(0)))
 
-    def _membership(self, into: RowSet, cells: list[str], until: dt.date | None, ref: str, before: int) -> None:
-        tool, group = cells[:2]
-        if self.words.tools is not None:
-            self._known(1, tool, self.words.tools, "unknown_tool", "tool")
-        if not re.fullmatch(r"tools/[A-Za-z0-9_.-]+", group):
-            self._find(2, "bad_group", "a group is written tools/NAME")
-        if self._clean(before):
-            into.memberships.append(Membership(tool, group, until, ref, self._at(1)))
+    def _membership(self, texts: list[str], until: dt.date | None, ref: str) -> None:
+        tool, group = texts
+        if self.reading.tools is not None:
+            self._known(1, tool, self.reading.tools, "unknown_tool", "tool")
+        if not _GROUP.fullmatch(group):
+            self.find(2, "bad_group", "a group is written tools/NAME")
+        self.reading.into.made.setdefault(group, self._place(2))
+        if self.is_sound:
+            self.reading.into.memberships.append(Membership(tool, group, until, ref, self._place(0)))
 
     def _object(self, obj: str, act: str, eft: str) -> None:
+        kind, colon, rest = obj.partition(":")
         if _STAR.fullmatch(obj) is None:
-            self._find(3, "star", "a * stands alone or last after . : / or -")
-        elif obj == "*" and eft == "allow":
-            self._find(3, "allow_everything", "nothing may be allowed on a bare *")
-        kind, colon, _ = obj.partition(":")
-        types = self.words.names.types
-        if obj == "*" or obj.startswith("tools/"):
-            return
-        if colon:
-            self._known(3, kind, set(types), "unknown_type", "resource type")
-            if kind in types:
-                self._known(4, act, {"*"} | types[kind], "unknown_action", f"action of {kind}")
-            return
-        if self.words.tools is not None and not obj.endswith("*"):
-            self._known(3, obj, self.words.tools, "unknown_tool", "tool")
-        self._known(4, act, {"*", "call", "approve"}, "unknown_action", "action of a tool")
+            self.find(3, "star", "a * stands alone or last after . : / or -")
+        elif obj == "*":
+            self._everything(act, eft)
+        elif obj.startswith("tools/"):
+            self._group(obj, act)
+        elif colon:
+            self._resource(kind, rest, act)
+        else:
+            self._tool(obj, act)
 
-    def _holder(self, index: int, cell: str, known: set[str]) -> None:
-        for prefix in _ID_PREFIXES:
-            if cell.startswith(prefix):
-                if not cell.removeprefix(prefix) or "*" in cell:
-                    self._find(index, "bad_id", f"{prefix} is followed by one id")
-                return
-        self._known(index, cell, known, "unknown_role", "role")
+    def _everything(self, act: str, eft: str) -> None:
+        if eft == "allow":
+            self.find(3, "allow_everything", "nothing may be allowed on a bare *")
+        self._known(4, act, self.reading.every_action, "unknown_action", "action")
 
-    def _known(self, index: int, cell: str, known: set[str] | frozenset[str], code: str, what: str) -> None:
-        if cell not in known and cell != "":
-            self._find(index, code, f"no such {what}: {cell!r}")
+    def _group(self, obj: str, act: str) -> None:
+        if obj.endswith("*"):
+            self.find(3, "star", "a group is named whole", "write one row a group")
+        else:
+            self.reading.into.asked.setdefault(obj, self._place(3))
+        self._known(4, act, _TOOL_ACTIONS, "unknown_action", "action of a tool")
 
-    def _day(self, text: str, index: int) -> dt.date | None:
-        if not text:
-            return None
-        try:
-            if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-                return dt.date.fromisoformat(text)
-        except ValueError:
-            pass
-        self._find(index, "bad_date", "until is a day, written YYYY-MM-DD")
-        return None
+    def _resource(self, kind: str, rest: str, act: str) -> None:
+        self._known(3, kind, self.reading.actions, "unknown_type", "resource type")
+        if not rest:
+            self.find(3, "bad_id", f"{kind}: is followed by an id or *")
+        if kind in self.reading.actions:
+            self._known(4, act, self.reading.actions[kind], "unknown_action", f"action of {kind}")
 
-    def _clean(self, before: int) -> bool:
-        return len(self.findings.all) == before
+    def _tool(self, obj: str, act: str) -> None:
+        prefix = obj[:-1]
+        if not obj.endswith("*"):
+            if self.reading.tools is not None:
+                self._known(3, obj, self.reading.tools, "unknown_tool", "tool")
+        elif any(kind.startswith(prefix) for kind in self.reading.actions):
+            self.find(3, "star", "this names tools and resource types alike", "write a type and a colon before the *")
+        elif self.reading.tools is not None and not any(
+            len(t) > len(prefix) and t.startswith(prefix) for t in self.reading.tools
+        ):
+            self.find(3, "unknown_tool", f"no tool begins with {prefix!r}", nearest(obj, self.reading.tools))
+        self._known(4, act, _TOOL_ACTIONS, "unknown_action", "action of a tool")
 
-    def _find(self, index: int, code: str, message: str) -> None:
-        self.findings.add(self._at(index + 1), code, message)
+    def _holder(self, index: int, text: str, known: Collection[str]) -> None:
+        prefix, colon, identity = text.partition(":")
+        if colon and prefix in ("subject", "actor"):
+            if not identity or "*" in identity:
+                self.find(index, "bad_id", f"{prefix}: is followed by one id")
+        else:
+            self._known(index, text, known, "unknown_role", "role")
 
-    def _at(self, index: int) -> Place:
-        """The place of the cell *index*, counted from 1 with the row's type as the first."""
-        at = 0
-        for _ in range(index - 1):
-            found = self.line.find(",", at)
-            at = found + 1 if found >= 0 else at
-        column = at + len(self.line[at:]) - len(self.line[at:].lstrip(" \t"))
-        return Place(self.path, self.number, column + 1)
+    def _known(self, index: int, text: str, known: Collection[str], code: str, what: str) -> None:
+        if text and text not in known:
+            self.find(index, code, f"no such {what}: {text!r}", nearest(text, known))
 
+    def _place(self, index: int) -> Place:
+        return Place(self.reading.path, self.number, self.cells[index].column)
 
-def tenant_of(path: str) -> str | None:
-    """The tenant whose folder *path* lies in."""
-    parts = path.split("/")
-    return parts[1] if len(parts) > 2 and parts[0] == "tenants" else None
+    def find(self, index: int, code: str, message: str, hint: str = "") -> None:
+        """Add a finding at a cell; the row is left out."""
+        self.is_sound = False
+        self.reading.findings.add(self._place(index), code, message, hint)
