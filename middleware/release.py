@@ -22,6 +22,7 @@ from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.cuts import CutResult, cut_result, cut_schema, has_cuts
 from gatewright.policy.dialect import compile_schema
 from gatewright.policy.model import Conditions, Json, JsonObject, ResultCuts, Schema, ToolSpec
+from gatewright.policy.published import flat_root
 from gatewright.policy.references import Lookup
 from gatewright.policy.screening import call_lookup
 
@@ -157,11 +158,11 @@ def release_stored(stored: Ok | OkPage, plan: ReleasePlan, hash_key: bytes, look
 
 def published_schema(result_schema: Schema, cuts: ResultCuts) -> Schema:
     """Return the result schema after *cuts*; a page keeps its three fields whatever is cut."""
-    schema = cut_schema(result_schema, cuts)
-    if schema is result_schema or not is_page_schema(result_schema):
-        return schema
-    properties = dict(_properties(schema))
-    own = _properties(result_schema)
+    if not has_cuts(cuts) or not is_page_schema(result_schema):
+        return cut_schema(result_schema, cuts)
+    page = flat_root(result_schema)
+    schema = cut_schema(page, cuts)
+    properties, own = dict(_properties(schema)), _properties(page)
     properties["truncated"] = own["truncated"]
     properties["next_cursor"] = {"type": "null"} if _hides_cursor(cuts) else own["next_cursor"]
     required = cast("list[str]", schema.get("required", []))
@@ -170,7 +171,7 @@ def published_schema(result_schema: Schema, cuts: ResultCuts) -> Schema:
 
 def is_page_schema(schema: Schema) -> bool:
     """Answer whether *schema* is that of a page."""
-    return _properties(schema).keys() >= set(PAGE_FIELDS)
+    return _properties(flat_root(schema)).keys() >= set(PAGE_FIELDS)
 
 
 def plain_value(value: object) -> tuple[Json, bool]:

@@ -16,7 +16,7 @@ from gatewright.policy.masks import mask_schema
 from gatewright.policy.model import Json, Pointer, ResultCuts, Schema
 from gatewright.policy.pruning import resolve
 
-__all__ = ["ShownTree", "cut_published", "descend", "shown_tree"]
+__all__ = ["ShownTree", "cut_published", "descend", "flat_root", "shown_tree"]
 
 ShownTree: TypeAlias = "dict[str, ShownTree]"
 """Names that are shown, each with what is shown below it; an empty tree shows everything."""
@@ -30,6 +30,7 @@ _FRAGILE: Final = frozenset(
 )
 """What a value may stop satisfying, or what may quote it, once something below it is taken away or masked."""
 
+_MOST_HOPS: Final = 32
 _ALL_PARTS: Final = frozenset({"properties", "patternProperties", "required", "items", "prefixItems"})
 
 
@@ -46,6 +47,20 @@ def cut_published(schema: Schema, cuts: ResultCuts) -> Schema:
     if cuts.rows is not None:
         schema = _limited(schema, cuts.rows, schema)
     return with_definitions(*split_definitions(schema))
+
+
+def flat_root(schema: Schema) -> Schema:
+    """Return *schema* with the reference, or the only member of an `allOf`, that is its whole root put in its place."""
+    body, definitions = split_definitions(schema)
+    for _ in range(_MOST_HOPS):
+        branches = _list(body.get("allOf"))
+        if "$ref" in body:
+            body = resolve(body, {**body, "$defs": definitions})
+        elif len(branches) == 1 and not body.keys() - {"allOf", "title", "description"}:
+            body = {**_object(branches[0]), **{name: text for name, text in body.items() if name != "allOf"}}
+        else:
+            break
+    return with_definitions(body, definitions)
 
 
 def shown_tree(pointers: Iterable[Pointer]) -> ShownTree:

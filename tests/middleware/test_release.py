@@ -293,6 +293,26 @@ def test_plans_are_compiled_once() -> None:
     assert plan_release(tool, cuts) is not plan_release(tool, ResultCuts(rows=1))
 
 
+@pytest.mark.parametrize(
+    "root",
+    [
+        {"$ref": "#/$defs/Lines"},
+        {"allOf": [{"$ref": "#/$defs/Lines"}]},
+        {"$ref": "#/$defs/Alias", "description": "Lines."},
+    ],
+)
+def test_a_page_behind_a_reference_is_a_page(root: Schema) -> None:
+    """Generators of schemas like to put the root under a name."""
+    definitions = dict(LINES["$defs"])  # type: ignore[call-overload]
+    body = {name: value for name, value in LINES.items() if name != "$defs"}
+    schema: Schema = {**root, "$defs": {**definitions, "Lines": body, "Alias": {"$ref": "#/$defs/Lines"}}}
+    cuts = ResultCuts(show=(("items", "*", "ts"),), rows=1)
+    page = Page[Line](items=[Line(ts="t", email="e"), Line(ts="u", email="e")], next_cursor="c")
+    assert release(page, schema, cuts) == OkPage([{"ts": "t"}], "c", True)
+    assert release(page.model_dump(), schema) == OkPage([dict(each) for each in page.items], "c")
+    assert "email" not in json.dumps(published_schema(schema, cuts))
+
+
 def test_hidden_names_are_not_published() -> None:
     """The result schema that a caller is shown follows its cuts."""
     plan = plan_release(spec(LINES), ResultCuts(hidden=(("items", "*", "email"),)))
