@@ -8,6 +8,7 @@ arguments, and consults no schema of the tool.
 from __future__ import annotations
 
 import datetime as dt
+from time import monotonic
 from typing import Final
 
 from gatewright.middleware.call import Call
@@ -44,6 +45,7 @@ def admit(call: Call) -> Stopped | None:
         return _refuse(call)
     call.view = view
     call.tool = tool
+    call.deadline = None if tool.timeout is None else monotonic() + tool.timeout
     call.trail.add(
         "tool_selected",
         kind=view.spec.kind,

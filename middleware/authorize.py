@@ -92,7 +92,7 @@ def _check(call: Call, check: Any) -> Generator[Wait, Any, Stopped | None]:
     resources = {name: copy.deepcopy(record) for (name, _), record in call.records.items()}
     name = getattr(check, "__name__", type(check).__name__)
     try:
-        yield Wait(check, copy.deepcopy(dict(call.verdict.arguments or {})), resources)
+        yield Wait(check, copy.deepcopy(dict(call.verdict.arguments or {})), resources, deadline=call.deadline)
     except (Conflict, NotFound, Failed) as failure:
         result = answer_failure(failure, reasons=call.tool.spec.reasons)
         outcome, reason = result.status, f"check {name}: {failure.code}"

@@ -50,13 +50,18 @@ class Clock(Protocol):
 
 
 class Wait:
-    """What a step needs to have done: a function that may block, or return an awaitable."""
+    """
+    What a step needs to have done: a function that may block, or return an awaitable.
 
-    __slots__ = ("arguments", "function")
+    Past *deadline* (in seconds of the monotonic clock) it is not waited for any more, and TimeoutError is the answer.
+    """
 
-    def __init__(self, function: Callable[..., Any], *arguments: object) -> None:
+    __slots__ = ("arguments", "deadline", "function")
+
+    def __init__(self, function: Callable[..., Any], *arguments: object, deadline: float | None = None) -> None:
         self.function = function
         self.arguments = arguments
+        self.deadline = deadline
 
 
 Outcome: TypeAlias = "Stopped | Generator[Wait, Any, Stopped | None] | None"
@@ -75,6 +80,7 @@ class Call:
         "caller",
         "cause",
         "context",
+        "deadline",
         "decoded",
         "entered",
         "gate",
@@ -124,6 +130,7 @@ class Call:
     context: JsonObject
     tool: Tool
     view: View
+    deadline: float | None
     decoded: Decoded
     screened: Screened
     verdict: Verdict

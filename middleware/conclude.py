@@ -15,7 +15,8 @@ from typing import Any, Final
 from gatewright.middleware.call import Call, Wait
 from gatewright.middleware.interaction import MOST_FAILURES
 from gatewright.middleware.operations import State
-from gatewright.middleware.results import FORBIDDEN, FailedResult, Result, Unknown
+from gatewright.middleware.refuse import schema_changed
+from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result, Unknown
 from gatewright.middleware.whereabouts import place_of
 from gatewright.policy.errors import GatewrightError
 
@@ -42,11 +43,13 @@ def conclude_write(call: Call, result: Result) -> Generator[Wait, Any, Result]:
     operation = call.operation
     if operation is None:
         return conclude(call, result)
+    result = _counted(call, result)
     state = _state(result)
     _answer(call, result)
+    retryable = state == "failed" and (not call.entered or (isinstance(result, FailedResult) and result.retryable))
     outcome = result.to_bytes() if state == "succeeded" or (state == "failed" and call.entered) else None
     try:
-        yield Wait(_finish, call, state, outcome)
+        yield Wait(_finish, call, state, outcome, retryable)
     except GatewrightError as error:
         _log.error("the outcome of operation %s could not be recorded: %s", operation.id, error.code)
         return Unknown(operation.id)
@@ -66,12 +69,10 @@ def broken(call: Call, error: Exception) -> Result:
     return FORBIDDEN
 
 
-def _finish(call: Call, state: State, outcome: bytes | None) -> None:
+def _finish(call: Call, state: State, outcome: bytes | None, retryable: bool) -> None:
     operation = call.operation
     if operation is not None:
-        call.runtime.ledger.finish(
-            operation, state, call.trail.line(), outcome=outcome, retryable=state == "failed" and not call.entered
-        )
+        call.runtime.ledger.finish(operation, state, call.trail.line(), outcome=outcome, retryable=retryable)
 
 
 def _state(result: Result) -> State:
@@ -84,10 +85,12 @@ def _state(result: Result) -> State:
 
 
 def _counted(call: Call, result: Result) -> Result:
-    """Take `retryable` away from a failure that has come too often in one interaction."""
+    """Take `retryable` away from a failure that has come too often in one interaction; mark a changed schema."""
     progress = call.progress
     if progress is None:
         return result
+    if isinstance(result, Ok | OkPage) and progress.listed and schema_changed(call):
+        result = replace(result, schema_changed=True)
     if isinstance(result, FailedResult) and result.retryable:
         if progress.count_failure(call.tool_name) > MOST_FAILURES:
             return replace(result, repeatable=False)

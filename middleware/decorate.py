@@ -99,7 +99,7 @@ def _opened(tool: Tool, runtime: Runtime, args: tuple[Any, ...], kwargs: Mapping
     session = current_session(runtime)
     arguments, injected = _arguments(tool, args, kwargs)
     if session is None:
-        call = runtime.open_call(tool.name, arguments, token=None)
+        call = runtime.open_call(tool.name, arguments, token=None, adapter="direct")
     else:
         call = runtime.open_call(
             tool.name,
@@ -108,6 +108,7 @@ def _opened(tool: Tool, runtime: Runtime, args: tuple[Any, ...], kwargs: Mapping
             context=session.context,
             interaction=session.interaction,
             parent=session.parent,
+            adapter="session",
         )
     call.injected = injected
     return call

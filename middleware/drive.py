@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
 from inspect import isawaitable, iscoroutinefunction
+from time import monotonic
 from typing import Any, TypeVar
 
 from gatewright.middleware.call import Call, Wait
 from gatewright.middleware.chain import Step
 from gatewright.middleware.failures import Stopped
 
-__all__ = ["answer_waits", "answer_waits_async", "run_awaitable", "walk", "walk_async"]
+__all__ = ["answer_waits", "answer_waits_async", "in_thread", "run_awaitable", "walk", "walk_async"]
 
 _T = TypeVar("_T")
 
@@ -53,9 +54,7 @@ def answer_waits(waiting: Generator[Wait, Any, _T]) -> _T:
         wait = next(waiting)
         while True:
             try:
-                value = wait.function(*wait.arguments)
-                if isawaitable(value):
-                    value = run_awaitable(value)
+                value = _perform(wait)
             except Exception as error:  # noqa: BLE001 - whoever asked decides what an exception means
                 wait = waiting.throw(error)
             else:
@@ -71,7 +70,7 @@ async def answer_waits_async(waiting: Generator[Wait, Any, _T]) -> _T:
         wait = next(waiting)
         while True:
             try:
-                value = await _perform(wait)
+                value = await _perform_async(wait)
             except Exception as error:  # noqa: BLE001 - whoever asked decides what an exception means
                 wait = waiting.throw(error)
             else:
@@ -81,10 +80,47 @@ async def answer_waits_async(waiting: Generator[Wait, Any, _T]) -> _T:
         return result
 
 
-async def _perform(wait: Wait) -> Any:
+def in_thread(function: Callable[[], _T]) -> Future[_T]:
+    """Run *function* in a thread of its own, which holds up nothing else and ends with the process at the latest."""
+    outcome: Future[_T] = Future()
+    outcome.set_running_or_notify_cancel()
+    context = copy_context()
+
+    def run() -> None:
+        try:
+            outcome.set_result(context.run(function))
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the outcome is asked for
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, name="gatewright", daemon=True).start()
+    return outcome
+
+
+def _perform(wait: Wait) -> Any:
+    if wait.deadline is not None:
+        return in_thread(lambda: _do(wait)).result(max(0.0, wait.deadline - monotonic()))
+    return _do(wait)
+
+
+def _do(wait: Wait) -> Any:
+    value = wait.function(*wait.arguments)
+    return run_awaitable(value) if isawaitable(value) else value
+
+
+async def _perform_async(wait: Wait) -> Any:
+    if wait.deadline is None:
+        return await _do_async(wait)
+    async with asyncio.timeout(max(0.0, wait.deadline - monotonic())):
+        return await _do_async(wait)
+
+
+async def _do_async(wait: Wait) -> Any:
     if iscoroutinefunction(wait.function):
         return await wait.function(*wait.arguments)
-    value = await asyncio.to_thread(wait.function, *wait.arguments)
+    if wait.deadline is None:
+        value = await asyncio.to_thread(wait.function, *wait.arguments)
+    else:
+        value = await asyncio.wrap_future(in_thread(lambda: wait.function(*wait.arguments)))
     return await value if isawaitable(value) else value
 
 
@@ -98,18 +134,4 @@ def run_awaitable(awaitable: Awaitable[_T]) -> _T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(awaited())
-    return _in_thread(awaited)
-
-
-def _in_thread(coroutine_function: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-    outcome: Future[_T] = Future()
-    context = copy_context()
-
-    def run() -> None:
-        try:
-            outcome.set_result(asyncio.run(coroutine_function()))
-        except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
-            outcome.set_exception(error)
-
-    threading.Thread(target=context.run, args=(run,), name="gatewright-loop", daemon=True).start()
-    return outcome.result()
+    return in_thread(lambda: asyncio.run(awaited())).result()

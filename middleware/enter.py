@@ -8,12 +8,10 @@ thread of its own: one that hangs holds up nothing else.
 from __future__ import annotations
 
 import asyncio
-import threading
 from concurrent.futures import Future
-from contextvars import copy_context
 
 from gatewright.middleware.call import Call
-from gatewright.middleware.drive import run_awaitable, walk, walk_async
+from gatewright.middleware.drive import in_thread, run_awaitable, walk, walk_async
 from gatewright.middleware.execute import Late, timeout_of
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.gate import Gate
@@ -76,16 +74,11 @@ def _expired(call: Call) -> bool:
 def _in_thread(call: Call) -> Future[Stopped | None]:
     """Walk recheck and execute in a thread of their own, which ends with the process at the latest."""
     call.gate = Gate()
-    outcome: Future[Stopped | None] = Future()
-    context = copy_context()
 
-    def run() -> None:
+    def run() -> Stopped | None:
         try:
-            outcome.set_result(context.run(walk, call, call.runtime.chain.entering))
+            return walk(call, call.runtime.chain.entering)
         except Late:
-            outcome.set_result(None)
-        except BaseException as error:  # noqa: BLE001 - it is raised again where the call is waited for
-            outcome.set_exception(error)
+            return None  # nobody waits any more
 
-    threading.Thread(target=run, name="gatewright-body", daemon=True).start()
-    return outcome
+    return in_thread(run)

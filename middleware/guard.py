@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar, Unpack
 
 from gatewright.middleware import check as checking
+from gatewright.middleware.accept import catalog_changes, catalog_files, write_catalog
 from gatewright.middleware.call import Arguments, Call, Clock
 from gatewright.middleware.chain import Chain, OwnStep
 from gatewright.middleware.decorate import decorate
@@ -24,7 +25,8 @@ from gatewright.middleware.interaction import Interaction, Interactions
 from gatewright.middleware.journal import Journal
 from gatewright.middleware.ledger import Ledger
 from gatewright.middleware.listing import list_tools
-from gatewright.middleware.live import LivePolicies, is_cataloguing
+from gatewright.middleware.live import LivePolicies, is_cataloguing, quarantined
+from gatewright.middleware.options import BatchOptions, CallOptions, ToolCall
 from gatewright.middleware.perform import decide, end, perform, perform_async
 from gatewright.middleware.places import open_keys, open_stores
 from gatewright.middleware.record import Event
@@ -36,25 +38,15 @@ from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import OpenCall, Session, left_open
 from gatewright.middleware.steps import BUILT_IN
 from gatewright.middleware.watch import PolicyWatch
-from gatewright.policy.catalog import render_spec, spec_path
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import Schema
 from gatewright.policy.rendering import Format
 from gatewright.policy.store import Health
 
-__all__ = ["Guard", "ToolCall"]
+__all__ = ["Guard"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class ToolCall(NamedTuple):
-    """One call of several: the tool's name, its arguments, and the model's own id of the call."""
-
-    name: str
-    arguments: Arguments
-    call_id: str | None = None
-    operation: str | None = None
 
 
 class Guard:
@@ -223,91 +215,42 @@ class Guard:
             self._registry.add(tool)
             live = self._runtime.live
             live.note_tool()
-            if not live.is_stale and tool.name not in live.snapshot.policies.catalog:
+            if not live.is_stale and quarantined(live.snapshot, {tool.name: tool}):
                 self._watch.tell_quarantined(tool)
             return decorate(tool, self._runtime)
 
         return guard_function
 
-    def call(
-        self,
-        name: str,
-        arguments: Arguments,
-        *,
-        token: str | None,
-        interaction: Interaction | str | None = None,
-        call_id: str | None = None,
-        operation: str | None = None,
-        context: Mapping[str, object] | None = None,
-        locale: str | None = None,
-    ) -> Result:
+    def call(self, name: str, arguments: Arguments, **options: Unpack[CallOptions]) -> Result:
         """
         Call a tool as a model asked for it; *arguments* are the text that it wrote, or a mapping.
 
-        *call_id* is the model's own id, kept for the record only. *operation* names the logical write, so that the
-        same one is done at most once. Nothing that a caller sends raises.
+        Nothing that a caller sends raises.
         """
-        return perform(self._open(name, arguments, token, interaction, call_id, operation, context, locale))
+        return perform(self._current().open_call(name, arguments, **options))
 
-    async def acall(
-        self,
-        name: str,
-        arguments: Arguments,
-        *,
-        token: str | None,
-        interaction: Interaction | str | None = None,
-        call_id: str | None = None,
-        operation: str | None = None,
-        context: Mapping[str, object] | None = None,
-        locale: str | None = None,
-    ) -> Result:
+    async def acall(self, name: str, arguments: Arguments, **options: Unpack[CallOptions]) -> Result:
         """Call a tool from a task, as `call` does from a thread."""
-        call = self._open(name, arguments, token, interaction, call_id, operation, context, locale)
-        return await perform_async(call)
+        return await perform_async(self._current().open_call(name, arguments, **options))
 
-    def call_many(
-        self,
-        calls: Iterable[ToolCall | tuple[Any, ...]],
-        *,
-        token: str | None,
-        interaction: Interaction | str | None = None,
-        context: Mapping[str, object] | None = None,
-        locale: str | None = None,
-    ) -> list[Result]:
+    def call_many(self, calls: Iterable[ToolCall | tuple[Any, ...]], **options: Unpack[BatchOptions]) -> list[Result]:
         """Make *calls* one after the other; return one result each, in their order, whatever their ids are."""
-        return [perform(self._open_one(each, token, interaction, context, locale)) for each in calls]
+        return [perform(call) for call in self._opened_all(calls, options)]
 
     async def acall_many(
-        self,
-        calls: Iterable[ToolCall | tuple[Any, ...]],
-        *,
-        token: str | None,
-        interaction: Interaction | str | None = None,
-        context: Mapping[str, object] | None = None,
-        locale: str | None = None,
+        self, calls: Iterable[ToolCall | tuple[Any, ...]], **options: Unpack[BatchOptions]
     ) -> list[Result]:
         """Make *calls* from a task, as `call_many` does from a thread."""
-        return [await perform_async(self._open_one(each, token, interaction, context, locale)) for each in calls]
+        return [await perform_async(call) for call in self._opened_all(calls, options)]
 
     @contextmanager
-    def opened(
-        self,
-        name: str,
-        arguments: Arguments,
-        *,
-        token: str | None,
-        interaction: Interaction | str | None = None,
-        call_id: str | None = None,
-        operation: str | None = None,
-        context: Mapping[str, object] | None = None,
-        locale: str | None = None,
-    ) -> Iterator[OpenCall]:
+    def opened(self, name: str, arguments: Arguments, **options: Unpack[CallOptions]) -> Iterator[OpenCall]:
         """
         Open a call for the guarded function to continue once, inside the block: what adapters of frameworks do.
 
         Where the call is stopped, its `result` is there at once and the function must not be called.
         """
-        call = self._open(name, arguments, token, interaction, call_id, operation, context, locale)
+        call = self._current().open_call(name, arguments, **options)
         left = OpenCall(call, decide(call))
         try:
             with left_open(left):
@@ -345,7 +288,8 @@ class Guard:
         Raises:
             CallUnauthenticated: nobody is calling.
         """
-        return list_tools(self._open("", "", token, interaction, None, None, context, None), format)
+        call = self._current().open_call("", "", token=token, context=context, interaction=interaction)
+        return list_tools(call, format)
 
     def events(self, call_id: str) -> tuple[Event, ...]:
         """Return what happened to a call, in order; *call_id* is the runtime's id."""
@@ -358,63 +302,34 @@ class Guard:
 
     def catalog(self) -> dict[str, str]:
         """Return the catalog file of each registered tool, by its path in a policies folder."""
-        return {spec_path(name): render_spec(tool.spec) for name, tool in self._registry.tools.items()}
+        return catalog_files(self._registry.tools)
 
     def accept_catalog(self) -> tuple[str, ...]:
         """
-        Write the catalog files of the registered tools into the policies folder; return the paths that changed.
+        Accept the registered tools as they are: write their catalog files into the folder; return what changed.
 
         Raises:
             Misuse: the policies are not in a folder.
         """
-        folder = self._runtime.live.folder
+        folder = self.folder
         if folder is None:
             raise Misuse("these policies are in memory", "their catalog is the registered tools")
-        changed = []
-        for path, text in self.catalog().items():
-            target = folder / path
-            if not target.exists() or target.read_text("utf-8") != text:
-                target.parent.mkdir(exist_ok=True)
-                target.write_text(text, "utf-8")
-                changed.append(path)
-        if changed:
+        files = self.catalog()
+        changes = catalog_changes(folder, files)
+        write_catalog(folder, files, changes)
+        if changes:
             self._runtime.live.reload()
-        return tuple(changed)
+        return tuple(changes)
 
     def _current(self) -> Runtime:
+        """The runtime, with the tools that were added since."""
         if self._runtime.live.is_stale:
             self._runtime.live.complete()
         return self._runtime
 
-    def _open_one(
-        self,
-        asked: ToolCall | tuple[Any, ...],
-        token: str | None,
-        interaction: Interaction | str | None,
-        context: Mapping[str, object] | None,
-        locale: str | None,
-    ) -> Call:
-        one = ToolCall(*asked)
-        return self._open(one.name, one.arguments, token, interaction, one.call_id, one.operation, context, locale)
-
-    def _open(
-        self,
-        name: str,
-        arguments: Arguments,
-        token: str | None,
-        interaction: Interaction | str | None,
-        call_id: str | None,
-        operation: str | None,
-        context: Mapping[str, object] | None,
-        locale: str | None,
-    ) -> Call:
-        return self._current().open_call(
-            name,
-            arguments,
-            token=token,
-            context=context,
-            interaction=interaction,
-            call_id=call_id,
-            operation=operation,
-            locale=locale,
-        )
+    def _opened_all(self, calls: Iterable[ToolCall | tuple[Any, ...]], options: BatchOptions) -> Iterator[Call]:
+        for each in calls:
+            one = ToolCall(*each)
+            yield self._current().open_call(
+                one.name, one.arguments, **options, call_id=one.call_id, operation=one.operation
+            )

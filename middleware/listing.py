@@ -44,7 +44,7 @@ def list_tools(call: Call, format: Format) -> list[dict[str, Any]]:
     context = context_of(call, call.snapshot)
     progress = call.progress
     shown = []
-    for name, tool in call.runtime.tools.items():
+    for name, tool in tuple(call.runtime.tools.items()):
         view = admit(call.snapshot, call.caller, name, context)
         if view is None or view.spec.digest != tool.spec.digest:
             continue

@@ -152,7 +152,7 @@ class LivePolicies:
         return self._pair(load_policies(source, None if has_catalog and not self._deferring else DEFERRED), source)
 
     def _with_own_catalog(self, source: Source) -> PolicySet:
-        specs = {name: tool.spec for name, tool in self._tools.items()}
+        specs = {name: tool.spec for name, tool in tuple(self._tools.items())}
         policies = load_policies(source, specs)
         digests = "".join(f"{name}:{spec.digest}\n" for name, spec in sorted(specs.items()))
         revision = hashlib.sha256(f"{policies.revision}\n{digests}".encode()).hexdigest()
@@ -171,5 +171,5 @@ def quarantined(snapshot: Snapshot, tools: Mapping[str, Tool]) -> tuple[str, ...
     """Return the registered tools that are hidden from everyone: they differ from their catalog file, or have none."""
     catalog = snapshot.policies.catalog
     return tuple(
-        name for name, tool in tools.items() if name not in catalog or catalog[name].digest != tool.spec.digest
+        name for name, tool in tuple(tools.items()) if name not in catalog or catalog[name].digest != tool.spec.digest
     )

@@ -50,7 +50,7 @@ def load_records(
             judged[name, identity] = NOT_LOADED
             continue
         try:
-            found = yield Wait(loader, identity, call.caller.tenant)
+            found = yield Wait(loader, identity, call.caller.tenant, deadline=call.deadline)
         except Exception as error:  # noqa: BLE001 - whatever a loader raises, nothing of it may be seen
             why = f"{name}: {type(error).__name__}"
         else:

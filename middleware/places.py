@@ -18,7 +18,6 @@ from gatewright.policy.errors import Misuse
 __all__ = ["open_keys", "open_stores"]
 
 _FOLDER: Final = ".gatewright"
-_MEMORY: Final = ":memory:"
 
 
 def open_keys(keys: KeyRing | str | bytes | None) -> KeyRing:
@@ -42,15 +41,17 @@ def open_stores(
     memory, in memory.
     """
     if isinstance(journal, str | Path) or journal is None:
-        journal = open_journal(journal if journal is not None else _default(policies, "events.db"))
+        journal = open_journal(journal if journal is not None else _default(policies, "events.db", "memory"))
     if isinstance(ledger, str | Path) or ledger is None:
-        ledger = Ledger(ledger if ledger is not None else _default(policies, "ledger.db"), keys, clock=clock)
+        ledger = Ledger(
+            ledger if ledger is not None else _default(policies, "ledger.db", ":memory:"), keys, clock=clock
+        )
     return journal, ledger
 
 
-def _default(policies: Path | None, name: str) -> str | Path:
+def _default(policies: Path | None, name: str, in_memory: str) -> str | Path:
     if policies is None:
-        return _MEMORY
+        return in_memory
     folder = policies.resolve().parent / _FOLDER
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -23,7 +23,7 @@ from gatewright.policy.complaints import Complaint
 from gatewright.policy.screening import Failure
 from gatewright.policy.verdict import Verdict
 
-__all__ = ["forbid", "note_decision", "refuse_arguments", "stop_verdict", "told_failures"]
+__all__ = ["forbid", "note_decision", "refuse_arguments", "schema_changed", "stop_verdict", "told_failures"]
 
 
 def refuse_arguments(call: Call, complaints: Sequence[Complaint], reason: str = "") -> Stopped:

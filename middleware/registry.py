@@ -22,7 +22,7 @@ class Registry:
     The tools of one guard.
 
     Attributes:
-        tools: by name; never changed in place, so that it may be read at any time.
+        tools: by name; it only grows.
     """
 
     def __init__(self) -> None:

@@ -72,6 +72,7 @@ class Runtime:
         operation: str | None = None,
         locale: str | None = None,
         parent: str | None = None,
+        adapter: str | None = None,
     ) -> Call:
         """
         Return a call that has just come in, its first event on its trail.
@@ -87,12 +88,15 @@ class Runtime:
         name = name if isinstance(name, str) else ""
         language = locale or self.locale
         is_raw = not isinstance(raw, Mapping)
+        stage = given.get("stage")
         trail.add(
             "request_received",
+            adapter=adapter,
             locale=language,
             operation=operation,
             raw=is_raw,
             size=len(raw) if isinstance(raw, str | bytes) else None,
+            stage=stage if isinstance(stage, str) else None,
             task=interaction.task if isinstance(interaction, Interaction) else None,
             tool=name,
         )

@@ -1,8 +1,9 @@
 """Gatewright: authorization middleware between a language model and the functions it may call."""
 
 from gatewright.middleware.failures import Conflict, Failed, NoEffect, NotFound, Stopped
-from gatewright.middleware.guard import Guard, ToolCall
+from gatewright.middleware.guard import Guard
 from gatewright.middleware.operations import current_operation
+from gatewright.middleware.options import ToolCall
 from gatewright.middleware.page import Page
 from gatewright.middleware.registration import Fact, Resource
 from gatewright.middleware.seal import KeyRing

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gatewright.middleware.accept import catalog_changes, write_catalog
 from gatewright.middleware.guard import Guard
 from gatewright.middleware.live import cataloguing
 from gatewright.middleware.token import build_verifier
 from gatewright.policy.errors import Finding, Misuse, PolicyInvalid
 from gatewright.policy.folder import load_policies
 from gatewright.policy.snapshot import compile_snapshot
-from gatewright.policy.source import Source, read_folder
+from gatewright.policy.source import read_folder
 
 __all__ = ["catalog", "check"]
 
@@ -54,16 +54,17 @@ def catalog(
             raise Misuse("this guard's policies are in memory", "say --policies FOLDER")
         files = found.catalog()
         found.close()
-    changes = differences(folder, files)
-    for path, what in changes.items():
-        print(f"{what:<8} {path}")
+    changes = catalog_changes(folder, files)
+    for path, change in changes.items():
+        print(f"{change:<8} {path}")
     if not changes:
         print(f"the catalog says what the {len(files)} tools are", file=sys.stderr)
         return
     if not write:
-        print("accept them with --write, after reading what changed", file=sys.stderr)
+        print("to accept the tools as they are, say --write", file=sys.stderr)
         raise typer.Exit(1)
-    _write(folder, files, changes)
+    write_catalog(folder, files, changes)
+    print(f"the catalog in {folder} says so now; commit it", file=sys.stderr)
 
 
 def read_findings(folder: Path) -> tuple[Finding, ...]:
@@ -98,32 +99,3 @@ def find_guard(where: str) -> Guard:
     if not isinstance(found, Guard):
         raise Misuse(f"{where} is no guard", "module:name of a Guard, or of a function that returns one")
     return found
-
-
-def differences(folder: Path, files: Mapping[str, str]) -> dict[str, str]:
-    """Return what differs between the catalog in *folder* and *files*: path → new, changed or gone."""
-    there = _catalog_of(read_folder(folder))
-    found = {}
-    for path in sorted(there.keys() | files.keys()):
-        if path not in there:
-            found[path] = "new"
-        elif path not in files:
-            found[path] = "gone"
-        elif there[path] != files[path].encode():
-            found[path] = "changed"
-    return found
-
-
-def _catalog_of(source: Source) -> dict[str, bytes]:
-    return {path: source.files[path] for path in source.under("catalog", ".json")}
-
-
-def _write(folder: Path, files: Mapping[str, str], changes: Mapping[str, str]) -> None:
-    for path, what in changes.items():
-        target = folder / path
-        if what == "gone":
-            target.unlink()
-            continue
-        target.parent.mkdir(exist_ok=True)
-        target.write_text(files[path], "utf-8")
-    print(f"{len(changes)} files of {folder / 'catalog'} were written; commit them", file=sys.stderr)
