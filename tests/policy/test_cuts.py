@@ -456,3 +456,39 @@ def test_keep_must_lead_to_an_array(schema: Schema, unfit: bool) -> None:
 def test_a_misspelt_show_is_told() -> None:
     """It would show nothing."""
     assert unfit_pointers(RESULT, written(show=["/total", "/totals"])) == (("totals",),)
+
+
+@pytest.mark.parametrize(
+    ("pointers", "left"),
+    [
+        (["/a/x", "/*/y"], {"a": {"x": 1, "y": 2}, "b": {"y": 5}}),
+        (["/a", "/*/y"], {"a": {"x": 1, "y": 2, "z": 3}, "b": {"y": 5}}),
+        (["/a/x", "/*"], {"a": {"x": 1, "y": 2, "z": 3}, "b": {"x": 4, "y": 5}}),
+        (["/a/x/p", "/*/x/q"], {"a": {}, "b": {}}),
+    ],
+)
+def test_show_by_name_and_by_star_add_up(pointers: list[str], left: Json) -> None:
+    """Each pointer gives; none takes from another. The published schema says the same."""
+    value: Json = {"a": {"x": 1, "y": 2, "z": 3}, "b": {"x": 4, "y": 5}}
+    assert cut(value, show=pointers).value == left
+    numbers: Schema = {"type": "integer"}
+    inner: Schema = {"type": "object", "properties": dict.fromkeys("xyz", numbers), "additionalProperties": False}
+    whole: Schema = {"type": "object", "properties": {"a": inner, "b": inner}, "additionalProperties": False}
+    published = compile_schema(cut_schema(whole, written(show=pointers)))
+    assert published.accepts(left)
+    assert published.accepts(value) is (left == value)
+
+
+@pytest.mark.parametrize("rest", [False, {"type": "integer"}, None])
+def test_a_tuple_that_loses_elements_is_published_as_a_list(rest: Json) -> None:
+    """What stood at the second place stands at the first."""
+    person: Schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    pair: Schema = {"type": "array", "prefixItems": [{"type": "string"}, person]}
+    schema = pair if rest is None else {**pair, "items": rest}
+    cuts = written(keep={"": {"name": {"type": "string"}}})
+    found = cut_result(["text", {"name": "n"}], cuts, KEY, satisfies)
+    accepts = compile_schema(cut_schema(schema, cuts)).accepts
+    assert found.value == [{"name": "n"}]
+    assert accepts(found.value)
+    assert accepts([True]) is (rest is None)
+    assert accepts([1]) is (rest is not False)
