@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pytest
 
 from reference.approve import may_approve
-from reference.decide import decide
-from reference.folder import read_policies
 from reference.references import fill
 from reference.result import cut
 from shared_data import shared
+from worlds.neighbours import situation_of
+from worlds.opinion import reference_of
 from worlds.reader import ApprovalCase, Case, World
-from worlds.shelf import SHARED, world_named, worlds
+from worlds.shelf import SHARED, worlds
 
 CASES = [pytest.param(world, case, id=f"{world.name}: {case.name}") for world in worlds() for case in world.cases]
 APPROVALS = [
@@ -22,27 +21,10 @@ APPROVALS = [
 ]
 
 
-@cache
-def policies_of(name: str) -> dict[str, Any]:
-    """The world's policies as the reference reads them."""
-    return read_policies(world_named(name).texts)
-
-
 def judged(world: World, case: Case | ApprovalCase) -> dict[str, Any]:
     """The reference's decision of *case*."""
     plain = case if isinstance(case, Case) else Case(case.name, case.person, case.tool, case.arguments, "")
-    return decide(
-        policies_of(world.name),
-        world.catalog,
-        world.callers[plain.person],
-        plain.tool,
-        plain.arguments,
-        now=world.time_of(plain),
-        context=plain.extra.get("context"),
-        things=world.things_of(plain),
-        facts=world.facts,
-        used=plain.extra.get("used"),
-    )
+    return reference_of(situation_of(world, plain))
 
 
 def test_the_shared_worlds_are_read() -> None:
