@@ -369,7 +369,7 @@ def test_the_published_schema_accepts_whatever_the_cuts_leave(value: Json, cuts:
     assert compile_schema(published).accepts(found.value), (published, found.value)
 
 
-@pytest.mark.promise("P12")
+@pytest.mark.promise("P2")
 @given(VALUES, CUTS)
 def test_nothing_hidden_is_left(value: Json, cuts: ResultCuts) -> None:
     """No hidden pointer leads anywhere in what is left, and with `show` every name left was named."""
