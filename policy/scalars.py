@@ -45,7 +45,7 @@ def meet_scalars(first: Schema, second: Schema, out: dict[str, Json]) -> dict[st
         if keyword not in out:
             out[keyword] = value
         elif keyword in _CHOICES:
-            out[keyword] = _CHOICES[keyword](out[keyword], value)
+            out[keyword] = _CHOICES[keyword](cast("float", out[keyword]), cast("float", value))
         elif out[keyword] != value:
             left[keyword] = value
     _tighten(out, "minimum", "exclusiveMinimum", max)

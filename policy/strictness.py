@@ -50,8 +50,8 @@ def same(value: object, member: object) -> bool:
 class _Keyword:
     """A keyword with the strict rule; the text of its exception is never read."""
 
-    def __init__(self, _schema: dict[str, object], wanted: object, _path: list[str | int]) -> None:
-        self.wanted = wanted
+    def __init__(self, parent_schema: dict[str, object], value: object, schema_path: list[str | int]) -> None:  # noqa: ARG002
+        self.wanted = value
 
     def holds(self, instance: object) -> bool:
         raise NotImplementedError

@@ -7,7 +7,7 @@ import ipaddress
 import json
 import uuid
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import jsonschema
 import jsonschema_rs
@@ -73,8 +73,9 @@ def pydantic_answer(schema: Any, text: str) -> bool | None:
     annotation = pydantic_type(schema)
     if annotation is None and schema.get("type") != "null":
         return None
+    adapter: TypeAdapter[Any] = TypeAdapter(cast("Any", annotation))
     try:
-        TypeAdapter(annotation).validate_json(text, strict=True)
+        adapter.validate_json(text, strict=True)
     except ValidationError:
         return False
     return True

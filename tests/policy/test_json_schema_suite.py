@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.shared_data import shared
-
 from gatewright.policy.dialect import SchemaInvalid, check_schema, compile_schema
+from shared_data import shared
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 HERE = Path(__file__).parent

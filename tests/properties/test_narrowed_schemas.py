@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
-from tests.properties.schemas import corpus, role_schemas, schemas
+from random_schemas import corpus, role_schemas, schemas
 
 from gatewright.policy.dialect import SchemaInvalid, check_schema, compile_schema
 from gatewright.policy.narrowing import any_of, imply_types, narrow
