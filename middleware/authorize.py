@@ -16,16 +16,14 @@ from gatewright.middleware.call import Call, Outcome, Wait
 from gatewright.middleware.failures import Conflict, Failed, NotFound, Stopped
 from gatewright.middleware.load import LoaderFailed, load_records
 from gatewright.middleware.refuse import forbid, note_decision, stop_verdict
+from gatewright.middleware.spending import charge_of
+from gatewright.middleware.stores import StoreUnavailable
 from gatewright.policy.settlement import Answer, Need, Records
 from gatewright.policy.verdict import Verdict, settle
 
-__all__ = ["Settled", "Uncountable", "authorize", "settle_call"]
+__all__ = ["Settled", "authorize", "settle_call"]
 
 Settled = Generator[Wait, Any, Verdict]
-
-
-class Uncountable(Exception):
-    """A duty asks for a budget, and nothing counts it yet: a duty is never ignored."""
 
 
 def authorize(call: Call) -> Outcome:
@@ -51,8 +49,8 @@ def _authorize(
         verdict = yield from settle_call(call, settling, need)
     except LoaderFailed as error:
         return forbid(call, f"loader: {error.why}", "resource")
-    except Uncountable:
-        return forbid(call, "budget: nothing counts it", "budget")
+    except StoreUnavailable:
+        return forbid(call, "budget: the ledger is unavailable", "budget")
     return (yield from _finish(call, verdict))
 
 
@@ -61,12 +59,14 @@ def settle_call(call: Call, settling: Generator[Need, Answer, Verdict], need: Ne
     Answer what *settling* needs until it decides.
 
     Raises:
-        LoaderFailed, Uncountable: it cannot be decided.
+        LoaderFailed, StoreUnavailable: it cannot be decided.
     """
     try:
         while True:
             if not isinstance(need, Records):
-                raise Uncountable
+                charges = [charge_of(budget, call.caller, None) for budget in need.budgets]
+                need = settling.send((yield Wait(call.runtime.ledger.spent, charges)))
+                continue
             judged, returned = yield from load_records(call, need)
             call.records.update(returned)
             need = settling.send(judged)

@@ -165,7 +165,13 @@ def _note_start(call: Call) -> None:
 def _returned(call: Call, value: object, began: int) -> None:
     _leave(call)
     call.value = value
-    call.trail.add("execution_finished", duration_us=call.trail.elapsed() - began, outcome="returned")
+    duration = call.trail.elapsed() - began
+    if call.operation is None:
+        call.trail.add("execution_finished", duration_us=duration, outcome="returned")
+        return
+    call.trail.add(
+        "execution_finished", duration_us=duration, effect="done", operation=call.operation.id, outcome="returned"
+    )
 
 
 def _raised(call: Call, error: BaseException, began: int) -> Stopped:

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, Generic, TypeVar
@@ -25,10 +25,12 @@ from gatewright.middleware.operations import Operation, Proposal, State, operati
 from gatewright.middleware.owners import this_process
 from gatewright.middleware.recovery import RUNNING, Ending, Why, closing_line, is_left, settle
 from gatewright.middleware.seal import KeyRing
+from gatewright.middleware.spending import Charge, fits, spend, spent
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.middleware.transactions import Transactions
+from gatewright.policy.settlement import Spent
 
-__all__ = ["Found", "KeyReused", "Ledger", "Refused", "Started"]
+__all__ = ["Found", "KeyReused", "Ledger", "Overspent", "Refused", "Started"]
 
 _RETENTION: Final = 86_400.0
 _POLL: Final = 0.05
@@ -59,6 +61,11 @@ class Found:
 @dataclass(frozen=True, slots=True)
 class KeyReused:
     """The name was used for other arguments. Holds nothing of the first use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overspent:
+    """A budget that had room when the call was judged has none now; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +104,16 @@ class Ledger:
         self._unwritten: dict[str, Ending] = {}
 
     def start(
-        self, proposal: Proposal, checks: Callable[[], T | None], line: Callable[[Operation], bytes]
-    ) -> Started | Found | KeyReused | Refused[T]:
+        self,
+        proposal: Proposal,
+        checks: Callable[[], T | None],
+        line: Callable[[Operation], bytes],
+        charges: Sequence[Charge] = (),
+    ) -> Started | Found | KeyReused | Overspent | Refused[T]:
         """
         Start the proposed write, or say why not, in one transaction.
+
+        *charges* are what it takes of budgets; where one does not fit any more, nothing is written.
 
         *checks* run inside it, whatever else there is to say: what they return refuses. *line* gives the events so
         far once the operation is known, and is written with it. An exception of either undoes everything.
@@ -118,15 +131,31 @@ class Ledger:
                 found = self._find(connection, proposal)
                 if isinstance(found, Found | KeyReused):
                     return found
+                if not self._spend(connection, charges):
+                    return Overspent()
                 operation = self._begun(proposal, found)
                 RUNNING.add((operation.id, operation.attempt))
                 self._write_start(connection, operation, found)
+                spend(connection, charges, operation.started_at, operation.id)
                 self._store.write_line(connection, line(operation))
         except BaseException:
             if operation is not None:
                 RUNNING.discard((operation.id, operation.attempt))
             raise
         return Started(operation)
+
+    def spent(self, charges: Sequence[Charge]) -> tuple[Spent, ...]:
+        """Return what is spent of the budget of each of *charges*, in order."""
+        with self._store.reading() as connection:
+            return spent(connection, charges, self._clock())
+
+    def charge(self, charges: Sequence[Charge]) -> bool:
+        """Take *charges* for a read that is about to run; False, and nothing is taken, where one does not fit."""
+        with self._store.writing() as connection:
+            fitting = self._spend(connection, charges)
+            if fitting:
+                spend(connection, charges, self._clock(), None)
+            return fitting
 
     def finish(
         self, operation: Operation, state: State, line: bytes, *, outcome: bytes | None = None, retryable: bool = False
@@ -240,6 +269,9 @@ class Ledger:
             self._give_up(connection, found)
             return Found(replace(found, state="unknown"))
         return Found(found)
+
+    def _spend(self, connection: Connection, charges: Sequence[Charge]) -> bool:
+        return not charges or fits(charges, spent(connection, charges, self._clock()))
 
     def _begun(self, proposal: Proposal, earlier: Operation | None) -> Operation:
         return Operation(

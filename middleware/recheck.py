@@ -12,10 +12,10 @@ from collections.abc import Generator, Sequence
 from typing import Any, Final, cast
 
 from gatewright.middleware.admit import context_of
-from gatewright.middleware.authorize import Uncountable, settle_call
+from gatewright.middleware.authorize import settle_call
 from gatewright.middleware.call import Call, Outcome, Wait
 from gatewright.middleware.failures import Stopped
-from gatewright.middleware.ledger import Found, KeyReused, Started
+from gatewright.middleware.ledger import Found, KeyReused, Overspent, Started
 from gatewright.middleware.load import LoaderFailed
 from gatewright.middleware.operations import Operation, canonical_arguments
 from gatewright.middleware.reserve import answer_found
@@ -28,6 +28,7 @@ from gatewright.middleware.results import (
     Result,
     Unauthenticated,
 )
+from gatewright.middleware.spending import Charge, charge_of
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.middleware.unverified import Unverified
 from gatewright.policy.calendars import calendars_at
@@ -43,7 +44,7 @@ def recheck(call: Call) -> Outcome:
     """Let the call enter the body where it would be decided alike now; start its operation where it is a write."""
     if call.tool.spec.kind == "write":
         return _start(call)
-    if is_unchanged(call):
+    if is_unchanged(call) and not call.verdict.duties.budgets:
         call.trail.add("permission_rechecked", changed=False, outcome="passed", revision=call.snapshot.revision)
         return None
     return _recheck_read(call)
@@ -79,10 +80,30 @@ def recheck_again(call: Call) -> Generator[Wait, Any, Stopped | None]:
 
 
 def _recheck_read(call: Call) -> Generator[Wait, Any, Stopped | None]:
-    stopped = yield from recheck_again(call)
+    changed = not is_unchanged(call)
+    stopped = (yield from recheck_again(call)) if changed else None
+    if stopped is None and call.verdict.duties.budgets:
+        stopped = yield from _charge(call)
     if stopped is None:
-        _note_passed(call, changed=True)
+        _note_passed(call, changed=changed)
     return stopped
+
+
+def _charge(call: Call) -> Generator[Wait, Any, Stopped | None]:
+    """Take what a read costs of its budgets; a call that ran at the same moment may have taken the rest."""
+    try:
+        fitting = yield Wait(call.runtime.ledger.charge, _charges(call))
+    except StoreUnavailable:
+        return _refuse(call, "budget: the ledger is unavailable", FailedResult("unavailable"))
+    return None if fitting else _refuse(call, "budget: spent meanwhile", FailedResult("rate_limited"))
+
+
+def _charges(call: Call) -> tuple[Charge, ...]:
+    verdict = call.verdict
+    amounts = verdict.amounts(call.tool.supply)
+    return tuple(
+        charge_of(budget, call.caller, amount) for budget, amount in zip(verdict.duties.budgets, amounts, strict=True)
+    )
 
 
 def _start(call: Call) -> Generator[Wait, Any, Stopped | None]:
@@ -95,7 +116,10 @@ def _start(call: Call) -> Generator[Wait, Any, Stopped | None]:
             if stopped is not None:
                 return stopped
         try:
-            answer = yield Wait(ledger.start, call.proposal, lambda: _changed(call), lambda it: _start_line(call, it))
+            charges = _charges(call)
+            answer = yield Wait(
+                ledger.start, call.proposal, lambda: _changed(call), lambda it: _start_line(call, it), charges
+            )
         except StoreUnavailable:
             call.trail.add("execution_finished", effect="none", outcome="not_started", reason="ledger")
             return call.stop(FailedResult("unavailable"))
@@ -105,6 +129,8 @@ def _start(call: Call) -> Generator[Wait, Any, Stopped | None]:
             return (yield from answer_found(call, answer))
         if isinstance(answer, KeyReused):
             return _refuse(call, "operation: its name was used for other arguments", ConflictResult("key_reused"))
+        if isinstance(answer, Overspent):
+            return _refuse(call, "budget: spent meanwhile", FailedResult("rate_limited"))
         changed = True
     return _refuse(call, "policies: they change without end", FORBIDDEN)
 
@@ -176,7 +202,7 @@ def _settled(call: Call) -> Generator[Wait, Any, Verdict]:
     except StopIteration as done:
         verdict: Verdict = done.value
         return verdict
-    except (LoaderFailed, Uncountable) as error:
+    except (LoaderFailed, StoreUnavailable) as error:
         return Verdict("forbidden", call.snapshot.revision, stage="resource", reason=type(error).__name__)
 
 
@@ -193,6 +219,8 @@ def _result(verdict: Verdict) -> Result:
         return NOT_FOUND
     if verdict.status == "conflict":
         return ConflictResult("resource_state")
+    if verdict.status == "rate_limited":
+        return FailedResult("rate_limited")
     return FORBIDDEN if verdict.refusal is None else Forbidden(verdict.refusal)
 
 

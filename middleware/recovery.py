@@ -17,6 +17,7 @@ from gatewright.middleware.kinds import Field, Kind
 from gatewright.middleware.operations import Operation, State
 from gatewright.middleware.owners import is_alive, this_process
 from gatewright.middleware.record import continue_line, expand
+from gatewright.middleware.spending import give_back
 
 __all__ = ["RUNNING", "Ending", "Why", "closing_line", "is_left", "settle"]
 
@@ -57,7 +58,10 @@ def settle(connection: Connection, ending: Ending, state: State = "started") -> 
         "new_retryable": ending.retryable,
         "new_outcome": ending.outcome,
     }
-    return connection.execute(statements.SETTLE, values).rowcount == 1
+    settled = connection.execute(statements.SETTLE, values).rowcount == 1
+    if settled and ending.state == "failed":
+        give_back(connection, ending.operation.id)
+    return settled
 
 
 def closing_line(connection: Connection, ending: Ending, why: Why) -> bytes | None:

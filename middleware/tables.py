@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlalchemy import Boolean, Column, Float, Index, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
 
-__all__ = ["SCHEMA_VERSION", "about", "event_line", "metadata", "operation"]
+__all__ = ["SCHEMA_VERSION", "about", "event_line", "metadata", "operation", "spending"]
 
 SCHEMA_VERSION: Final = 1
 
@@ -82,3 +82,18 @@ released; *expires_at* when a finished one may be forgotten.
 
 Index("operation_unresolved", operation.c.interaction, operation.c.tool, sqlite_where=operation.c.state != "succeeded")
 Index("operation_state", operation.c.state)
+
+spending: Final = Table(
+    "spending",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("budget", String, nullable=False),
+    Column("holder", String, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("amount", Float, nullable=False),
+    Column("operation", String(32)),
+)
+"""One row an executed call and budget. *operation* is the write that it paid for, null for a read."""
+
+Index("spending_used", spending.c.budget, spending.c.holder, spending.c.at)
+Index("spending_operation", spending.c.operation)

@@ -7,13 +7,13 @@ In come nodes; out come plain Python values. A reader never stops at the first m
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import re
 from collections.abc import Collection, Iterator
 
 from gatewright.policy.errors import Place
 from gatewright.policy.formats import Findings, Node
 from gatewright.policy.model import Json
+from gatewright.policy.nearest import nearest
 
 __all__ = ["Reader"]
 
@@ -27,24 +27,37 @@ class Reader:
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
 
-    def mapping(self, node: Node | None, keys: Collection[str] | None = None, what: str = "mapping") -> dict[str, Node]:
-        """Return a mapping's nodes; a key that is not in *keys* is a finding. None is empty."""
-        if node is None or node.value is None:
+    def mapping(
+        self,
+        node: Node | None,
+        keys: Collection[str] | None = None,
+        what: str = "mapping",
+        need: Collection[str] = (),
+    ) -> dict[str, Node]:
+        """
+        Return a mapping's nodes; a key that is not in *keys* is a finding, and so is a missing one of *need*.
+
+        An absent node is empty; one that was left blank is a finding, since a truncated file reads so.
+        """
+        if node is None:
             return {}
         if not isinstance(node.value, dict):
-            self.findings.add(node.place, "wrong_kind", f"a {what} must be a mapping")
+            hint = "write {} for none" if node.value is None else ""
+            self.findings.add(node.place, "wrong_kind", f"{_a(what)} must be a mapping", hint)
             return {}
+        for name in need:
+            if name not in node.value:
+                self.findings.add(node.place, "missing_key", f"{_a(what)} must have {name!r}")
         if keys is None:
             return node.value
         for name in node.value:
             if name not in keys:
-                self.unknown(node.keys[name], "unknown_key", name, keys, f"key of a {what}")
+                self.unknown(node.keys[name], "unknown_key", name, keys, f"key of {_a(what)}")
         return {name: value for name, value in node.value.items() if name in keys}
 
     def unknown(self, place: Place, code: str, name: str, known: Collection[str], what: str) -> None:
         """Add the finding that *name* is none of *known*, with the nearest as a hint."""
-        near = difflib.get_close_matches(name, known, 1)
-        self.findings.add(place, code, f"no such {what}: {name!r}", f"did you mean {near[0]!r}?" if near else "")
+        self.findings.add(place, code, f"no such {what}: {name!r}", nearest(name, known))
 
     def items(self, node: Node | None, what: str = "list") -> list[Node]:
         """Return a list's nodes; None is empty."""
@@ -52,7 +65,9 @@ class Reader:
             return []
         if isinstance(node.value, list):
             return node.value
-        self.findings.add(node.place, "wrong_kind", f"a {what} must be a list")
+        self.findings.add(
+            node.place, "wrong_kind", f"{_a(what)} must be a list", "write [] for none" if node.value is None else ""
+        )
         return []
 
     def text(self, node: Node | None, what: str = "value") -> str:
@@ -61,7 +76,9 @@ class Reader:
             return ""
         if isinstance(node.value, str) and node.value:
             return node.value
-        self.findings.add(node.place, "wrong_kind", f"a {what} must be a text")
+        self.findings.add(
+            node.place, "wrong_kind", f"{_a(what)} must be a text", "quote it" if node.value is not None else ""
+        )
         return ""
 
     def names(self, node: Node | None, known: Collection[str] | None, code: str, what: str) -> tuple[str, ...]:
@@ -143,3 +160,7 @@ class Reader:
     def plain(self, node: Node | None) -> Json:
         """Return the node as JSON."""
         return None if node is None else node.plain()
+
+
+def _a(what: str) -> str:
+    return f"an {what}" if what[:1] in "aeiou" else f"a {what}"

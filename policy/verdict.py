@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from gatewright.policy.complaints import Complaint
 from gatewright.policy.model import Budget, Caller, Duties, JsonObject, ResultCuts
 from gatewright.policy.screening import STAGES, Candidate, Failure, Screened, Stage, Supply, screen
-from gatewright.policy.settlement import Answer, Need, Record, Records, Spent, settle_candidate
+from gatewright.policy.settlement import Answer, Need, Record, Records, Spent, budget_amount, settle_candidate
 from gatewright.policy.snapshot import Snapshot
 from gatewright.policy.template import merge_duties
 from gatewright.policy.view import View
@@ -48,6 +48,13 @@ class Verdict:
     rows: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     candidate: Candidate | None = None
+
+    def amounts(self, supply: Supply) -> tuple[float | None, ...]:
+        """What an allowed call adds to the sum of each of its budgets, in order; None where only calls count."""
+        return tuple(
+            None if budget.sum is None or self.candidate is None else budget_amount(self.candidate, supply, budget.sum)
+            for budget in self.duties.budgets
+        )
 
     @property
     def outcome(self) -> str:
