@@ -151,7 +151,7 @@ def _base_errors(
     entry: OpenEntry, template: ArgumentTemplate, sent: JsonObject, filled: JsonObject
 ) -> tuple[Complaint, ...]:
     """Stage (a): the base schema and unknown names, over what was sent; then over pins and hidden defaults."""
-    errors = schema_complaints(template.accepts_visible.errors(sent), template.visible)
+    errors = schema_complaints(template.accepts_visible.errors(sent), template.shown)
     if not errors and entry.fixed and not template.accepts_base.accepts(filled, integral_floats=True):
         return (_unseen(),)
     return errors
