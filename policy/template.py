@@ -282,8 +282,8 @@ def with_reason(schema: Schema, *, required: bool) -> Schema:
     """Return *schema* with the argument `_reason` added."""
     reason: dict[str, Json] = {"type": "string", "minLength": 1, "description": "Why this call is needed, in words."}
     properties = {**cast("Mapping[str, Json]", schema.get("properties", {})), REASON: reason}
-    names = dict.fromkeys([*cast("list[str]", schema.get("required", [])), *([REASON] if required else [])])
-    return {**schema, "properties": properties, "required": list(names)}
+    required_names = [*cast("list[str]", schema.get("required", [])), *([REASON] if required else [])]
+    return {**schema, "properties": properties, "required": [*dict.fromkeys(required_names)]}
 
 
 def _part(tool: str, source: Entry | Limit, lookup: Lookup) -> Part:
