@@ -60,10 +60,11 @@ def _escape(line: bytes) -> bytes:
 
 def _shorten(head: dict[str, object], line: bytes) -> bytes:
     """Cut strings and lists, harder each round, until the line fits; the last resort drops whole events' fields."""
+    cut = head
     for longest, most in _ROUNDS:
         if len(line) <= _USUAL:
             break
-        cut: dict[str, object] = {name: _cut(value, longest, most) for name, value in head.items() if name != "events"}
+        cut = {name: _cut(value, longest, most) for name, value in head.items() if name != "events"}
         events = head["events"]
         cut["events"] = [
             [kind, us, {name: _cut(value, longest, most) for name, value in fields.items()}]

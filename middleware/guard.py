@@ -329,7 +329,7 @@ class Guard:
 
     def _opened_all(self, calls: Iterable[ToolCall | tuple[Any, ...]], options: BatchOptions) -> Iterator[Call]:
         for each in calls:
-            one = ToolCall(*each)
+            one = each if isinstance(each, ToolCall) else ToolCall(*each)
             yield self._current().open_call(
                 one.name, one.arguments, **options, call_id=one.call_id, operation=one.operation
             )
