@@ -43,7 +43,7 @@ class Attempt:
     limits: list[dict[str, Any]]
     roles: list[str]
     sent: dict[str, Any] = field(default_factory=dict)
-    reason: Any = None
+    reasons: list[Any] = field(default_factory=list)
     filled: dict[str, Any] = field(default_factory=dict)
     known: dict[str, Any] = field(default_factory=dict)
 
@@ -65,7 +65,13 @@ class Attempt:
     def grants(self, wanted: Mapping[str, str], value: Any) -> bool:
         """Whether Casbin grants the id *value* for the roles that opened the entry."""
         name = f"{wanted['type']}:{value}"
-        return is_id(value) and is_granted(self.call.who, self.roles, name, wanted["action"])
+        return isinstance(value, str) and value != "" and is_granted(self.call.who, self.roles, name, wanted["action"])
+
+    def may_touch(self, kind: str, value: Any) -> bool:
+        """Whether *value* names a thing that Casbin allows the tool's action on."""
+        if not is_id(value):
+            return False
+        return is_granted(self.call.who, self.roles, f"{kind}:{value}", self.call.spec["action"])
 
 
 def is_id(value: Any) -> bool:

@@ -82,7 +82,7 @@ def _judge(attempt: Attempt, sent: Mapping[str, Any]) -> dict[str, Any]:
 def _prepare(attempt: Attempt, sent: dict[str, Any]) -> None:
     """Cut off the reason, switch limits off by `unless`, and fill the arguments."""
     if any(block.get("duties", {}).get("reason") for block in attempt.blocks):
-        attempt.reason = sent.pop("_reason", None)
+        attempt.reasons = [sent.pop("_reason")] if "_reason" in sent else []
     attempt.sent = sent
     every = attempt.limits
     attempt.limits = [limit for limit in every if "unless" not in limit]

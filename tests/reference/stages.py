@@ -62,7 +62,7 @@ def _narrowing(attempt: Attempt) -> list[Problem]:
     )
     found = [("forbidden" if error.forbids else "invalid_arguments", as_pointer(error.path)) for error in errors]
     asks = any(block.get("duties", {}).get("reason") for block in attempt.blocks)
-    if asks and not (isinstance(attempt.reason, str) and attempt.reason):
+    if (asks and not attempt.reasons) or not all(isinstance(text, str) and text for text in attempt.reasons):
         found.append(("invalid_arguments", "/_reason"))
     return found
 
@@ -100,9 +100,7 @@ def _resource(attempt: Attempt) -> list[Problem]:
         records = [record_of(attempt, declared, key) for key in keys]
         absent = absent or None in records
         all_qualify = all_qualify and (not keys or _qualifies(attempt, declared, bool(conditions)))
-        granted = all(
-            attempt.grants({"type": declared["type"], "action": attempt.call.spec["action"]}, key) for key in keys
-        )
+        granted = all(attempt.may_touch(declared["type"], key) for key in keys)
         fits = all(record is None or _fits(declared, record) for record in records)
         if not (granted and fits) or any(_unmet_records(attempt, name, condition) for condition in conditions):
             found.append(("forbidden", ""))
