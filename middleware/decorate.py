@@ -131,7 +131,7 @@ def _arguments(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
         if each is not None and each.source == "injected":
             injected[name] = value
         elif each is None or each.source != "caller":
-            arguments[name if each is None else each.argument] = _json(value)
+            arguments[name] = _json(value)
     return arguments, injected
 
 

@@ -8,6 +8,7 @@ an exception's text or value leaves. Deadlines are `enter`'s.
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -74,11 +75,12 @@ def bound_arguments(call: Call) -> dict[str, Any]:
     bound: dict[str, Any] = {}
     for each in call.tool.signature.parameters:
         if each.source == "argument":
-            if each.argument in fresh:
-                bound[each.name] = fresh.pop(each.argument)
+            if each.name in fresh:
+                bound[each.name] = fresh.pop(each.name)
         elif each.source == "record":
-            fresh.pop(each.argument, None)
-            bound[each.name] = each.coerce(_record(call, each.argument)) if each.coerce else None
+            fresh.pop(each.name, None)
+            record = copy.deepcopy(_record(call, each.name))
+            bound[each.name] = record if each.coerce is None else each.coerce(record)
         elif each.source == "caller":
             bound[each.name] = call.caller
         elif each.name in call.injected:

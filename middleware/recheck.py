@@ -84,6 +84,8 @@ def _recheck_read(call: Call) -> Generator[Wait, Any, Stopped | None]:
     stopped = (yield from recheck_again(call)) if changed else None
     if stopped is None and call.verdict.duties.budgets:
         stopped = yield from _charge(call)
+        if stopped is None and not is_unchanged(call):
+            changed, stopped = True, (yield from recheck_again(call))
     if stopped is None:
         _note_passed(call, changed=changed)
     return stopped

@@ -21,7 +21,7 @@ from gatewright.policy.dialect import SchemaInvalid, check_schema, compile_schem
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import FactSpec, ResourceSpec, Schema, ToolSpec
 from gatewright.policy.pointers import parse_pointer
-from gatewright.policy.pruning import children, resolve
+from gatewright.policy.pruning import children
 
 __all__ = ["Check", "Fact", "Flavour", "Loader", "Resource", "Rule", "Statement", "Tool", "register"]
 
@@ -137,6 +137,7 @@ def register(function: Any, stated: Statement, local_names: Mapping[str, Any] | 
     )
     schema = _argument_schema(signature, stated)
     _check_places(stated, schema)
+    _check_records(signature, stated)
     facts = {name: each if isinstance(each, Fact) else Fact(each) for name, each in stated.facts.items()}
     spec = _spec(function, stated, facts, schema, _result_schema(signature, stated))
     return Tool(
@@ -206,7 +207,7 @@ def _argument_schema(signature: Signature, stated: Statement) -> Schema:
     if given is None and signature.takes_rest:
         raise Misuse(f"{stated.name}: **rest has no schema", "name the parameters, or give schema=")
     properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
-    known = {each.argument: each for each in signature.arguments}
+    known = {each.name: each for each in signature.arguments}
     for name in () if signature.takes_rest else properties:
         if name not in known:
             raise Misuse(f"{stated.name}: the schema has {name}, the function does not", "add the parameter")
@@ -221,9 +222,6 @@ def _result_schema(signature: Signature, stated: Statement) -> Schema | None:
     schema = _read(stated.result, stated.name, "result") or result_schema(signature.returns)
     if schema is None:
         return None
-    if "$ref" in schema:
-        definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
-        schema = {**resolve(schema, schema), **definitions}
     try:
         compile_schema(schema)
     except SchemaInvalid as error:
@@ -241,6 +239,14 @@ def _read(source: SchemaSource, name: str, what: str) -> Schema | None:
     if not isinstance(read, Mapping):
         raise Misuse(f"{name}: {what} is no JSON object", f"a JSON Schema at {source}")
     return cast("Schema", read)
+
+
+def _check_records(signature: Signature, stated: Statement) -> None:
+    """A parameter that is given a record needs something that loads it."""
+    loaded = {each.at.lstrip("/") for each in stated.resources.values() if each.load is not None}
+    for parameter in signature.parameters:
+        if parameter.source == "record" and parameter.name not in loaded:
+            raise Misuse(f"{stated.name}: {parameter.name} is a record and has no loader", "give Resource(load=…)")
 
 
 def _check_places(stated: Statement, schema: Schema) -> None:

@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from gatewright.middleware.coercion import coercion
-from gatewright.policy.definitions import rebuild
+from gatewright.policy.definitions import pointed_at, rebuild, with_definitions
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import Caller, Json, Schema
 
@@ -39,13 +39,12 @@ class Parameter:
     """
     One parameter of a tool's function.
 
-    *argument* is its name in the JSON. *source* says where its value comes from: an argument, the record of the
-    resource of that name, the verified caller, or a framework (never the model). *coerce* turns JSON into what the
-    annotation says, None where JSON is that already.
+    *source* says where its value comes from: the argument of that name, the record that the argument names, the
+    verified caller, or a framework (never the model). *coerce* turns JSON into what the annotation says, None where
+    JSON is that already.
     """
 
     name: str
-    argument: str
     annotation: Any
     default: Any = _MISSING
     source: Literal["argument", "record", "caller", "injected"] = "argument"
@@ -118,22 +117,20 @@ def base_schema(signature: Signature) -> Schema:
     """
     properties: dict[str, Json] = {}
     asked = [each for each in signature.arguments if each.source == "argument"]
-    schemas, definitions = _schemas({each.argument: each.annotation for each in asked}, "validation")
+    schemas, definitions = _schemas({each.name: each.annotation for each in asked}, "validation")
     for each in signature.arguments:
         if each.source == "record":
-            properties[each.argument] = {"type": "string", "minLength": 1}
+            properties[each.name] = {"type": "string", "minLength": 1}
             continue
-        schema = dict(cast("Schema", schemas[each.argument]))
-        if each.is_optional:
-            schema.update(_default(each))
-        properties[each.argument] = schema
-    schema = {
+        default = _default(each) if each.is_optional else {}
+        properties[each.name] = {**cast("Schema", schemas[each.name]), **default}
+    schema: Schema = {
         "type": "object",
         "properties": properties,
-        "required": [each.argument for each in signature.arguments if not each.is_optional],
+        "required": [each.name for each in signature.arguments if not each.is_optional],
         "additionalProperties": False,
     }
-    return {**schema, "$defs": definitions} if definitions else schema
+    return with_definitions(schema, definitions)
 
 
 def result_schema(returns: Any) -> Schema | None:
@@ -148,7 +145,9 @@ def result_schema(returns: Any) -> Schema | None:
         returns = list[get_args(returns)[0]]  # type: ignore[misc]
     schemas, definitions = _schemas({"": returns}, "serialization")
     schema = cast("Schema", schemas[""])
-    return {**schema, "$defs": definitions} if definitions else schema
+    if schema.keys() == {"$ref"}:
+        schema = cast("Schema", definitions[pointed_at(schema["$ref"])])
+    return with_definitions(schema, definitions)
 
 
 def _parameter(
@@ -160,18 +159,19 @@ def _parameter(
 ) -> Parameter:
     name, default = parameter.name, parameter.default
     if name in injected:
-        return Parameter(name, name, annotation, default, "injected")
+        return Parameter(name, annotation, default, "injected")
     if annotation is _MISSING:
         hint = "a bound method is decorated on its object" if name in ("self", "cls") else "annotate it"
         raise Misuse(f"{_named(function)}: the parameter {name} has no annotation", hint)
     if isinstance(default, FieldInfo):
         raise Misuse(f"{_named(function)}: the default of {name} is a Field", "write Annotated[…, Field(…)]")
     if annotation is Caller:
-        return Parameter(name, name, annotation, default, "caller")
-    argument = _alias(annotation) or name
-    if argument in identified and _is_record(annotation):
-        return Parameter(name, argument, annotation, default, "record", _adapter(name, annotation).validate_python)
-    return Parameter(name, argument, annotation, default, "argument", coercion(annotation))
+        return Parameter(name, annotation, default, "caller")
+    if name in identified and _is_mapping(annotation):
+        return Parameter(name, annotation, default, "record")
+    if name in identified and _is_model(annotation):
+        return Parameter(name, annotation, default, "record", _adapter(name, annotation).validate_python)
+    return Parameter(name, annotation, default, "argument", coercion(annotation))
 
 
 def _hints(function: Callable[..., Any], local_names: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -183,20 +183,18 @@ def _hints(function: Callable[..., Any], local_names: Mapping[str, Any] | None) 
         ) from error
 
 
-def _alias(annotation: Any) -> str | None:
-    if get_origin(annotation) is not Annotated:
-        return None
-    for each in get_args(annotation)[1:]:
-        if isinstance(each, FieldInfo) and isinstance(each.validation_alias or each.alias, str):
-            return cast("str", each.validation_alias or each.alias)
-    return None
+def _is_mapping(annotation: Any) -> bool:
+    core = _core(annotation)
+    return is_typeddict(core) or get_origin(core) in (dict, Mapping) or core in (dict, Mapping)
 
 
-def _is_record(annotation: Any) -> bool:
-    core = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
-    if is_typeddict(core) or get_origin(core) in (dict, Mapping) or core in (dict, Mapping):
-        return True
+def _is_model(annotation: Any) -> bool:
+    core = _core(annotation)
     return isinstance(core, type) and (issubclass(core, BaseModel) or dataclasses.is_dataclass(core))
+
+
+def _core(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 def _adapter(name: str, annotation: Any) -> TypeAdapter[Any]:

@@ -35,7 +35,7 @@ class Supply:
         self._rules = tuple(rules)
         self._reasons = frozenset(reasons)
         self._coerced = tuple(
-            (each.argument, each.coerce)
+            (each.name, each.coerce)
             for each in signature.parameters
             if each.source == "argument" and each.coerce is not None
         )
