@@ -20,7 +20,7 @@ from gatewright.policy.formats import Findings, read_text
 from gatewright.policy.model import FactSpec, Json, JsonObject, ResourceSpec, ToolSpec
 from gatewright.policy.source import Source
 
-__all__ = ["read_catalog", "render_spec", "spec_digest", "spec_from_json", "spec_path", "spec_to_json"]
+__all__ = ["read_specs", "render_spec", "spec_digest", "spec_from_json", "spec_path", "spec_to_json"]
 
 _KEYS: Final = frozenset(
     {
@@ -44,7 +44,7 @@ _KEYS: Final = frozenset(
 _FLAGS: Final = frozenset({"echo", "secret", "loggable"})
 
 
-def read_catalog(source: Source, findings: Findings) -> dict[str, ToolSpec]:
+def read_specs(source: Source, findings: Findings) -> dict[str, ToolSpec]:
     """Return the tools of catalog/*.json by name; a file that cannot be read is a finding."""
     found: dict[str, ToolSpec] = {}
     for path in source.under("catalog", ".json"):

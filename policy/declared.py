@@ -1,131 +1,164 @@
 """
-Is every name that a tool file uses declared somewhere? The catalog, names.yaml and identity.yaml, asked by kind.
+Which names may a tool's policy use? The catalog, names.yaml and identity.yaml, asked by kind.
 
-In come a tool's catalog entry and the closed names; out come findings for references, facts, context names, resources,
-attributes and arguments that do not exist.
+In come a tool's catalog entry and the closed names; out come what is known of arguments, facts, context, attributes,
+claims and results, and findings for conditions and references that name something else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, Literal, TypeAlias, cast
 
+from gatewright.policy.clauses import Target, check_clause
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Node
-from gatewright.policy.keywords import KEYWORDS
-from gatewright.policy.model import Json, Names, Pointer, ToolSpec
+from gatewright.policy.knowledge import Known
+from gatewright.policy.model import Conditions, Json, Names, Schema, ToolSpec
 from gatewright.policy.pointers import parse_pointer
-from gatewright.policy.pruning import children
 from gatewright.policy.references import KINDS
+from gatewright.policy.uses import Uses
 
-__all__ = ["Declared"]
+__all__ = ["BEFORE_RECORDS", "Declared", "Kind", "read_conditions"]
 
-_CONTEXT: Final = frozenset({"date", "calendar", "called", "stage"})
-_TEXTS: Final = frozenset({"description", "examples", "default"})
+Kind: TypeAlias = Literal["argument", "fact", "context", "attribute", "claim", "result"]
+
+BEFORE_RECORDS: Final = KINDS - {"$resource"}
+"""References that can be filled before any record is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What one tool's file may name. *tool* is None where the catalog is not known yet."""
+    """
+    What one tool's policy may name.
+
+    *tool* is None where the catalog is not known yet; *tools* are the names of all tools then None too. *claims* are
+    the declared claims with their schemas.
+    """
 
     tool: ToolSpec | None
     names: Names
-    claims: frozenset[str]
+    claims: Mapping[str, Schema]
+    uses: Uses
+    tools: frozenset[str] | None = None
 
-    def check_pointer(self, pointer: Pointer, node: Node, key: str, reader: Reader) -> None:
-        """Find an argument that the base schema does not have."""
-        if self.tool is None or any(children(self.tool.schema, pointer, self.tool.schema)):
-            return
-        known = cast("Mapping[str, Json]", self.tool.schema.get("properties", {}))
-        reader.unknown(node.keys[key], "unknown_argument", key, known, f"argument of {self.tool.name}")
+    def known(self, kind: Kind, resource: str = "") -> Known:
+        """Return what is known of the map of all that is of *kind*; *resource* says whose attributes."""
+        what = {"result": "field of the result", "attribute": f"attribute of {resource}"}.get(kind, kind)
+        code = "unknown_field" if kind == "result" else f"unknown_{kind}"
+        return Known.of(self._schema(kind, resource), code, what)
 
-    def check_names(self, kind: str, node: Node, reader: Reader, resource: str = "") -> None:
-        """Find conditions on names that are not declared."""
-        known = self._known(kind, resource)
-        for name in reader.mapping(node):
-            if known is not None and name not in known:
-                reader.unknown(node.keys[name], f"unknown_{kind}", name, known, kind)
+    def is_resource(self, name: str) -> bool:
+        """Whether the tool names a resource *name*."""
+        return self.tool is None or name in self.tool.resources
 
-    def check_schema(self, node: Node, reader: Reader, beside: Collection[str] = ()) -> None:
-        """Find keywords that are none, and references to what is not declared, at every depth."""
-        if isinstance(node.value, bool):
-            return
-        for keyword, value in reader.mapping(node, None, "schema").items():
-            if keyword in KINDS or keyword in beside:
-                continue
-            if keyword not in KEYWORDS and keyword not in _TEXTS:
-                reader.unknown(node.keys[keyword], "unknown_keyword", keyword, KEYWORDS, "keyword")
-            elif self._check_reference(value, reader):
-                continue
-            elif keyword in ("properties", "patternProperties", "$defs", "dependentSchemas"):
-                for each in reader.mapping(value).values():
-                    self.check_schema(each, reader)
-            elif keyword in ("anyOf", "allOf", "oneOf", "prefixItems"):
-                for each in reader.items(value):
-                    self.check_schema(each, reader)
-            elif keyword in ("items", "not", "contains", "additionalProperties", "propertyNames", "if", "then", "else"):
-                self.check_schema(value, reader)
-            elif keyword == "enum":
-                for each in reader.items(value):
-                    self._check_reference(each, reader)
+    def resources(self) -> tuple[str, ...]:
+        """The resources that the tool names."""
+        return () if self.tool is None else tuple(self.tool.resources)
 
-    def check_value(self, node: Node, reader: Reader) -> None:
-        """Find references to what is not declared in a pinned value."""
-        if self._check_reference(node, reader):
-            return
-        if isinstance(node.value, dict):
-            for each in node.value.values():
-                self.check_value(each, reader)
-        elif isinstance(node.value, list):
-            for each in node.value:
-                self.check_value(each, reader)
+    def target(self, kinds: frozenset[str] = KINDS) -> Target:
+        """Return how references are followed where those of *kinds* can be filled."""
 
-    def _check_reference(self, node: Node, reader: Reader) -> bool:
-        """Whether *node* is a reference; what it names must exist."""
-        if not isinstance(node.value, dict) or not any(name.startswith("$") for name in node.value):
-            return False
-        for kind, path in node.value.items():
-            if kind not in KINDS or len(node.value) != 1:
-                reader.unknown(node.keys[kind], "unknown_reference", kind, KINDS, "reference")
-            else:
-                self._check_target(kind, reader.text(path, "reference"), path, reader)
-        return True
+        def follow(kind: str, path: str, node: Node, reader: Reader) -> Schema | None:
+            if kind not in kinds:
+                message = f"{kind} is not known yet where this is asked"
+                reader.findings.add(node.place, "late_reference", message, f"known here: {', '.join(sorted(kinds))}")
+                return None
+            return self._follow(kind, path, node, reader)
 
-    def _check_target(self, kind: str, name: str, node: Node, reader: Reader) -> None:
+        return follow
+
+    def _follow(self, kind: str, path: str, node: Node, reader: Reader) -> Schema | None:
         if kind == "$resource":
-            resource, _, attribute = name.partition(".")
-            known = self._known("resource", "")
-            if known is not None and resource not in known:
-                reader.unknown(node.place, "unknown_resource", resource, known, "resource")
-            known = self._known("attribute", resource)
-            if known is not None and attribute not in known:
-                reader.unknown(node.place, "unknown_attribute", attribute, known, f"attribute of {resource}")
-            return
-        if kind == "$argument":
-            if self.tool is not None and not any(children(self.tool.schema, parse_pointer(name), self.tool.schema)):
-                known = cast("Mapping[str, Json]", self.tool.schema.get("properties", {}))
-                reader.unknown(node.place, "unknown_argument", name, known, "argument")
-            return
-        what = {"$identity": "claim", "$tenant": "setting", "$fact": "fact", "$context": "context"}[kind]
-        known = self._known(what, "")
-        if known is not None and name not in known:
-            reader.unknown(node.place, f"unknown_{what}", name, known, what)
+            return self._follow_resource(path, node, reader)
+        if kind == "$tenant":
+            known = Known.of(_closed(_properties(self.names.settings)), "unknown_setting", "setting")
+        else:
+            known = self.known(_REFERRED[kind])
+        pointer = parse_pointer(path) if kind == "$argument" else (path,)
+        found = known.along(pointer)
+        if found is None or not pointer:
+            reader.unknown(node.place, known.code, path, list(known.names()), known.what)
+            return None
+        return found.schema()
 
-    def _known(self, kind: str, resource: str) -> Collection[str] | None:
+    def _follow_resource(self, path: str, node: Node, reader: Reader) -> Schema | None:
+        name, _, attribute = path.partition(".")
+        if not self.is_resource(name):
+            reader.unknown(node.place, "unknown_resource", name, self.resources(), "resource")
+            return None
+        if self.tool is not None and "*" in self.tool.resources[name].at:
+            reader.findings.add(node.place, "several_records", f"{name!r} may name several records, not exactly one")
+            return None
+        known = self.known("attribute", name)
+        if not known.has(attribute):
+            reader.unknown(node.place, known.code, attribute, list(known.names()), known.what)
+            return None
+        return known.at(attribute).schema()
+
+    def _schema(self, kind: Kind, resource: str) -> Schema | None:
         if kind == "claim":
-            return self.claims | {"subject", "tenant"}
-        if kind == "setting":
-            return list(cast("Mapping[str, Json]", self.names.settings.get("properties", {})))
+            return _closed({**self.claims, "subject": {"type": "string"}, "tenant": {"type": "string"}})
         if self.tool is None:
             return None
+        if kind == "argument":
+            return self.tool.schema
         if kind == "fact":
-            return self.tool.facts
+            return _closed({name: {} for name in self.tool.facts})
         if kind == "context":
-            return _CONTEXT | set(self.tool.context)
-        if kind == "resource":
-            return self.tool.resources
+            return _closed({**self.tool.context, **self._context()})
+        if kind == "result":
+            return self.tool.result
         spec = self.tool.resources.get(resource)
-        if spec is None or spec.attributes is None:
-            return None
-        return list(cast("Mapping[str, Json]", spec.attributes.get("properties", {})))
+        return None if spec is None else spec.attributes or _closed({})
+
+    def _context(self) -> dict[str, Schema]:
+        return {
+            "date": {"type": "integer"},
+            "calendar": {"type": "array", "items": _one_of(self.names.calendars)},
+            "called": {"type": "array", "items": _one_of(self.tools or ())},
+            "stage": {"type": "string"},
+        }
+
+
+_REFERRED: Final[Mapping[str, Kind]] = {
+    "$identity": "claim",
+    "$argument": "argument",
+    "$fact": "fact",
+    "$context": "context",
+}
+
+
+def read_conditions(
+    node: Node | None, known: Known, declared: Declared, reader: Reader, kinds: frozenset[str] = KINDS
+) -> Conditions:
+    """Return a map of name → schema whose names are those of *known*; references of *kinds* can be filled there."""
+    if node is None:
+        return {}
+    node = declared.uses.put_in(node)
+    found: dict[str, Schema] = {}
+    for name, schema in reader.mapping(node, None, "map of conditions").items():
+        if not known.has(name):
+            reader.unknown(node.keys[name], known.code, name, list(known.names()), known.what)
+        elif not isinstance(schema.value, dict):
+            reader.findings.add(schema.place, "wrong_kind", "a condition must be a mapping of keywords")
+        else:
+            check_clause(schema, known.at(name), declared.target(kinds), reader, ("on_violation",))
+            if "on_violation" in schema.value:
+                reader.choice(schema.value["on_violation"], ("forbidden",), "on_violation")
+            found[name] = cast("Schema", schema.plain())
+    return found
+
+
+def _closed(properties: Mapping[str, Schema]) -> Schema:
+    return {"type": "object", "properties": cast("Json", dict(properties)), "additionalProperties": False}
+
+
+def _one_of(names: Mapping[str, object] | frozenset[str] | tuple[str, ...]) -> Schema:
+    return {"type": "string", "enum": cast("Json", sorted(names))} if names else {"type": "string", "not": {}}
+
+
+def _properties(schema: Schema) -> Mapping[str, Schema]:
+    properties = schema.get("properties", {})
+    return cast("Mapping[str, Schema]", properties) if isinstance(properties, Mapping) else {}

@@ -6,23 +6,30 @@ In comes a node; out come `Duties`, with findings.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, Literal
 
-from gatewright.policy.declared import Declared
+from gatewright.policy.declared import Declared, read_conditions
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Node
-from gatewright.policy.model import Approval, Budget, Conditions, Duties, Json
+from gatewright.policy.knowledge import widened
+from gatewright.policy.model import Approval, Budget, Duties
 
 __all__ = ["read_duties"]
 
-_KEYS = ("approval", "reason", "budget", "notify", "timeout")
+_KEYS: Final = ("approval", "reason", "budget", "notify", "timeout")
+_DEFAULT_WITHIN: Final = 900.0
+_WHOSE: Final[dict[str, Literal["subject", "tenant", "actor"]]] = {
+    "subject": "subject",
+    "tenant": "tenant",
+    "actor": "actor",
+}
 
 
-def read_duties(node: Node | None, declared: Declared, reader: Reader) -> Duties:
-    """Return the duties of *node*; None has none."""
-    parts = reader.mapping(node, _KEYS, "duty")
+def read_duties(node: Node | None, declared: Declared, reader: Reader, whose: str = "") -> Duties:
+    """Return the duties of *node*; None has none. *whose* names the entry or limit, and with it its budget."""
+    parts = reader.mapping(node, _KEYS, "map of duties")
     approval = _approval(parts["approval"], declared, reader) if "approval" in parts else None
-    budget = _budget(parts["budget"], declared, reader) if "budget" in parts else None
+    budget = _budget(parts["budget"], declared, reader, whose) if "budget" in parts else None
     return Duties(
         approvals=(approval,) if approval else (),
         reason=reader.flag(parts.get("reason"), "reason"),
@@ -33,44 +40,45 @@ def read_duties(node: Node | None, declared: Declared, reader: Reader) -> Duties
 
 
 def _approval(node: Node, declared: Declared, reader: Reader) -> Approval:
-    parts = reader.mapping(node, ("by", "count", "within", "where"), "approval")
+    parts = reader.mapping(node, ("by", "count", "within", "where"), "approval", ("by",))
     by = reader.names(parts.get("by"), declared.names.roles, "unknown_role", "role")
-    if not by:
-        reader.findings.add(node.place, "missing_key", "an approval says by whom: by")
-    where = parts.get("where")
-    known = declared.claims | {"subject", "tenant"}
-    for name, schema in reader.mapping(where).items():
-        if where is not None and name not in known:
-            reader.unknown(where.keys[name], "unknown_claim", name, known, "claim of the approver")
-        declared.check_schema(schema, reader)
+    if not by and "by" in parts:
+        reader.findings.add(parts["by"].place, "empty_list", "an approval that nobody can give")
     return Approval(
         by=by,
         count=reader.count(parts.get("count"), "count", 1) or 1,
-        within=reader.seconds(parts.get("within"), "within") or 900.0,
-        where=cast("Conditions", reader.plain(where) or {}),
+        within=reader.seconds(parts.get("within"), "within") or _DEFAULT_WITHIN,
+        where=read_conditions(parts.get("where"), declared.known("claim"), declared, reader),
     )
 
 
-def _budget(node: Node, declared: Declared, reader: Reader) -> Budget | None:
-    parts = reader.mapping(node, ("calls", "sum", "max", "per", "window"), "budget")
-    amount = reader.text(parts.get("sum"), "sum") if "sum" in parts else None
-    maximum = reader.number(parts.get("max"), "max")
-    if "window" not in parts or "per" not in parts:
-        reader.findings.add(node.place, "missing_key", "a budget says per whom and in which window")
+def _budget(node: Node, declared: Declared, reader: Reader, whose: str) -> Budget | None:
+    parts = reader.mapping(node, ("calls", "sum", "max", "per", "window"), "budget", ("per", "window"))
     if ("sum" in parts) != ("max" in parts) or not {"calls", "sum"} & set(parts):
         reader.findings.add(node.place, "empty_budget", "a budget counts calls, or a sum with its max")
-    if amount and declared.tool is not None:
-        known = {*declared.tool.facts, *cast("dict[str, Json]", declared.tool.schema.get("properties", {}))}
-        if amount not in known:
-            reader.unknown(parts["sum"].place, "unknown_fact", amount, known, "fact or argument")
-    per = reader.choice(parts.get("per"), ("subject", "tenant", "actor"), "budget's holder")
+    amount = reader.text(parts["sum"], "sum") if "sum" in parts else None
+    if amount:
+        _check_sum(amount, parts["sum"], declared, reader)
+    maximum = reader.number(parts.get("max"), "max")
+    if maximum is not None and maximum < 0:
+        reader.findings.add(parts["max"].place, "wrong_kind", "max is a number of at least 0")
+    per = reader.choice(parts.get("per"), _WHOSE, "budget's holder")
     window = reader.seconds(parts.get("window"), "window")
-    calls = reader.count(parts.get("calls"), "calls")
-    if not per or window is None:
+    calls = reader.count(parts.get("calls"), "calls", 1)
+    if per not in _WHOSE or window is None:
         return None
-    return Budget(
-        "tenant" if per == "tenant" else "actor" if per == "actor" else "subject", window, calls, amount, maximum
-    )
+    return Budget(_WHOSE[per], window, calls, amount, maximum, whose)
+
+
+def _check_sum(name: str, node: Node, declared: Declared, reader: Reader) -> None:
+    facts, arguments = declared.known("fact"), declared.known("argument")
+    if facts.has(name):
+        return
+    if not arguments.has(name):
+        known = [*facts.names(), *arguments.names()]
+        reader.unknown(node.place, "unknown_fact", name, known, "fact or argument")
+    elif (kinds := arguments.at(name).kinds()) and "number" not in widened(kinds):
+        reader.findings.add(node.place, "wrong_type", f"the argument {name!r} is no number")
 
 
 def _notify(node: Node | None, reader: Reader) -> tuple[str, ...]:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Collection, Iterator
+from typing import Final
 
 from gatewright.policy.errors import Place
 from gatewright.policy.formats import Findings, Node
 from gatewright.policy.model import Json
 from gatewright.policy.nearest import nearest
 
-__all__ = ["Reader"]
+__all__ = ["NAME", "Reader"]
 
+NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+"""The grammar of every name: of tools, roles, tenants, types, actions, entries, limits."""
 _DURATION = re.compile(r"([0-9]{1,9})(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -80,6 +83,13 @@ class Reader:
             node.place, "wrong_kind", f"{_a(what)} must be a text", "quote it" if node.value is not None else ""
         )
         return ""
+
+    def name(self, node: Node | None, what: str) -> str:
+        """Return a name: 1 to 128 of letters, digits, `_`, `.` and `-`."""
+        text = self.text(node, what)
+        if node is not None and text and not NAME.fullmatch(text):
+            self.findings.add(node.place, "bad_name", f"{_a(what)} is made of letters, digits, _ . and -, not {text!r}")
+        return text
 
     def names(self, node: Node | None, known: Collection[str] | None, code: str, what: str) -> tuple[str, ...]:
         """Return a list of names, each one of *known*."""

@@ -7,30 +7,26 @@ In comes a `Source`; out comes a frozen `PolicySet`, or `PolicyInvalid` with all
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, cast
+from functools import cache
+from typing import Final
 
-from gatewright.policy.catalog import read_catalog
+from gatewright.policy.catalog import read_specs
+from gatewright.policy.clauses import check_clause
 from gatewright.policy.declared import Declared
-from gatewright.policy.entries import read_about, read_entry, read_limit
+from gatewright.policy.documents import Documents
 from gatewright.policy.errors import Place, PolicyInvalid
+from gatewright.policy.expectations import Expectations
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Findings, Node, read_documents, read_text
-from gatewright.policy.model import (
-    Delegation,
-    Json,
-    JsonObject,
-    Limit,
-    Names,
-    PolicySet,
-    TenantPolicy,
-    ToolPolicy,
-    ToolSpec,
-)
-from gatewright.policy.names import read_names
-from gatewright.policy.rows import RowSet, Vocabulary, read_rows
+from gatewright.policy.identity import Identity, read_identity
+from gatewright.policy.knowledge import ANY
+from gatewright.policy.model import JsonObject, PolicySet, TenantPolicy, ToolPolicy, ToolSpec
+from gatewright.policy.names import NO_NAMES, read_names
+from gatewright.policy.paths import check_paths, tenant_of
+from gatewright.policy.rows import RowSet, Vocabulary, check_groups, read_rows
 from gatewright.policy.source import Source
-from gatewright.policy.uses import put_in
-from gatewright.policy.validator import compile_schema
+from gatewright.policy.tenants import Delegated, read_settings, read_tenant_limits
+from gatewright.policy.uses import Uses
 
 __all__ = ["DEFAULT_MODEL", "DEFERRED", "Deferred", "load_policies"]
 
@@ -48,10 +44,6 @@ e = some(where (p.eft == allow)) && !some(where (p.eft == deny))
 m = (p.sub == "*" || g(r.sub, p.sub, r.dom)) && (p.dom == "*" || p.dom == r.dom) && \
 (keyMatch(r.obj, p.obj) || g2(r.obj, p.obj)) && (p.act == "*" || p.act == r.act)
 """
-_KNOWN: Final = ("model.conf", "names.yaml", "policy.csv", "identity.yaml", "conditions.yaml", "EFFECTIVE.txt")
-_TOOL: Final = ("format", "tool", "tools", "about", "stages", "limits", "allow", "refusal")
-_IDENTITY: Final = ("format", "production", "issuers", "tenant_claim", "roles", "actor", "claims", "lifetime", "leeway")
-_NOTHING: Final = Names({}, frozenset(), frozenset(), {}, Delegation(), {}, {})
 
 
 class Deferred:
@@ -88,23 +80,31 @@ class _Loading:
         self.source = source
         self.findings = Findings()
         self.reader = Reader(self.findings)
-        self.deferred = isinstance(catalog, Deferred)
-        read = read_catalog(source, self.findings) if catalog is None or self.deferred else catalog
-        self.catalog: Mapping[str, ToolSpec] = cast("Mapping[str, ToolSpec]", read)
-        self.names = _NOTHING
-        self.claims: frozenset[str] = frozenset()
-        self.tools: dict[str, ToolPolicy] = {}
-        self.allowed_at: dict[str, Place] = {}
+        self.catalog: Mapping[str, ToolSpec] = (
+            read_specs(source, self.findings) if catalog is None or isinstance(catalog, Deferred) else catalog
+        )
+        self.tools = None if isinstance(catalog, Deferred) else frozenset(self.catalog)
+        self.names = NO_NAMES
+        self.identity = Identity()
+        self.uses = Uses({}, self.reader)
+        self.declared = cache(self._declared)
 
     def load(self) -> PolicySet:
-        self._check_paths()
-        self.names = self._names()
-        profiles = self._profiles()
-        conditions = self._conditions()
-        rows = self._rows()
-        for path in self.source.under("tools", ".yaml", ".yml"):
-            for document in read_documents(path, self.source.files[path], self.findings):
-                self._tool_document(put_in(document, conditions, self.reader))
+        names = self._one("names.yaml", is_needed=True)
+        self.names = NO_NAMES if names is None else read_names(names, self.reader)
+        self.identity = read_identity(self._one("identity.yaml", is_needed=True), self.reader)
+        check_paths(self.source, self.names, self.identity.key_files, self.findings)
+        self._conditions()
+        documents = Documents(self.tools, self.declared, self.reader)
+        for path in self.source.under("tools", ".yaml"):
+            for document in self._documents(path):
+                documents.add(document)
+        policies = documents.finish()
+        rows = self._rows(policies)
+        tenants = {tenant: self._tenant(tenant, policies) for tenant in sorted(self.names.tenants)}
+        tests = self._tests(policies)
+        if not self.findings.errors():
+            self._warn_of_unused()
         return PolicySet(
             revision=self.source.digest,
             model=self._model(),
@@ -112,197 +112,88 @@ class _Loading:
             rules=tuple(rows.rules),
             links=tuple(rows.links),
             memberships=tuple(rows.memberships),
-            tools=self.tools,
+            tools=policies,
             catalog=self.catalog,
-            tenants={tenant: self._tenant(tenant, conditions) for tenant in sorted(self.names.tenants)},
-            any_tenant=TenantPolicy({}, self._settings("")),
-            profiles=profiles,
-            tests=self._tests(),
-            warnings=tuple(self.findings.all),
+            tenants=tenants,
+            any_tenant=TenantPolicy({}, read_settings(None, "names.yaml", self.names, self.reader)),
+            profiles=self.identity.profiles,
+            tests=tests,
+            warnings=tuple(sorted(self.findings.all)),
         )
 
-    def _check_paths(self) -> None:
-        for path in self.source.files:
-            top = path.split("/", 1)[0]
-            if "/" not in path and path not in _KNOWN and path.endswith((".yaml", ".yml", ".csv", ".conf")):
-                self.reader.unknown(Place(path), "unknown_file", path, _KNOWN, "policy file")
-            elif "/" in path and top not in ("catalog", "tools", "tenants", "tests"):
-                self.reader.unknown(
-                    Place(path), "unknown_file", top, ("catalog", "tools", "tenants", "tests"), "folder"
-                )
-
-    def _one(self, path: str) -> Node | None:
-        if path not in self.source.files:
-            return None
+    def _documents(self, path: str) -> list[Node]:
+        """The documents of a file that holds some; `format` may start each."""
         documents = read_documents(path, self.source.files[path], self.findings)
+        for document in documents:
+            version = document.value.get("format") if isinstance(document.value, dict) else None
+            if version is not None and (version.value != 1 or not isinstance(version.value, int | float)):
+                self.findings.add(version.place, "unknown_format", "the only format is 1")
+        return documents
+
+    def _one(self, path: str, *, is_needed: bool = False) -> Node | None:
+        if path not in self.source.files:
+            if is_needed:
+                self.findings.add(Place(path), "file_missing", f"a policies folder has a {path}")
+            return None
+        documents = self._documents(path)
         if len(documents) > 1:
             self.findings.add(documents[1].place, "several_documents", "this file holds one document")
-        for document in documents[:1]:
-            self._check_format(document)
+        if not documents and is_needed:
+            self.findings.add(Place(path), "empty_file", "nothing stands in this file")
         return documents[0] if documents else None
 
-    def _check_format(self, document: Node) -> None:
-        if isinstance(document.value, dict) and "format" in document.value:
-            version = document.value["format"]
-            if version.value != 1 or isinstance(version.value, bool):
-                self.findings.add(version.place, "unknown_format", "the only format is 1")
+    def _conditions(self) -> None:
+        """Read conditions.yaml; each is checked by itself here, and against what it speaks of where it is used."""
+        found = self.reader.mapping(self._one("conditions.yaml"), None, "map of conditions.yaml")
+        self.uses = Uses({name: node for name, node in found.items() if name != "format"}, self.reader)
+        blank = self._declared("")
+        for name, node in self.uses.conditions.items():
+            whole = self.uses.put_in(node, (name,))
+            for schema in self.reader.mapping(whole, None, "map of conditions").values():
+                check_clause(schema, ANY, blank.target(), self.reader, ("on_violation",))
+        self.uses.used.clear()
 
-    def _names(self) -> Names:
-        node = self._one("names.yaml")
-        if node is None:
-            if "names.yaml" not in self.source.files:
-                self.findings.add(Place("names.yaml"), "file_missing", "a policies folder has a names.yaml")
-            return _NOTHING
-        return read_names(node, self.reader)
-
-    def _profiles(self) -> JsonObject:
-        node = self._one("identity.yaml")
-        parts = self.reader.mapping(node, _IDENTITY, "identity.yaml")
-        issuers = [self.reader.mapping(each) for each in self.reader.items(parts.get("issuers"), "list of issuers")]
-        schemas = [self.reader.mapping(each.get("claims"), None, "schema") for each in (parts, *issuers)]
-        self.claims = frozenset(
-            name for schema in schemas for name in self.reader.mapping(schema.get("properties"), None, "map of claims")
-        )
-        plain = self.reader.plain(node)
-        return {name: value for name, value in plain.items() if name != "format"} if isinstance(plain, Mapping) else {}
-
-    def _conditions(self) -> Mapping[str, Node]:
-        found = self.reader.mapping(self._one("conditions.yaml"), None, "conditions.yaml")
-        return {name: node for name, node in found.items() if name != "format"}
+    def _declared(self, tool: str) -> Declared:
+        spec = None if self.tools is None else self.catalog.get(tool)
+        return Declared(spec, self.names, self.identity.claims, self.uses, self.tools)
 
     def _model(self) -> str:
         content = self.source.files.get("model.conf")
         return DEFAULT_MODEL if content is None else read_text("model.conf", content, self.findings) or ""
 
-    def _rows(self) -> RowSet:
+    def _rows(self, policies: Mapping[str, ToolPolicy]) -> RowSet:
+        words = Vocabulary(self.names, self.tools)
         rows = RowSet()
-        words = Vocabulary(self.names, None if self.deferred else frozenset(self.catalog))
-        if "policy.csv" not in self.source.files:
+        if "policy.csv" in self.source.files:
+            read_rows("policy.csv", self.source.files["policy.csv"], words, self.findings, rows)
+        else:
             self.findings.add(Place("policy.csv"), "file_missing", "a policies folder has a policy.csv")
-        for path in self.source.files:
-            if path == "policy.csv":
-                read_rows(path, self.source.files[path], words, self.findings, rows)
-            elif path.startswith("tenants/") and path.endswith("/policy.csv"):
-                self._tenant_rows(path, words, rows)
+        catalog = None if self.tools is None else self.catalog
+        delegated = Delegated(self.names, catalog, policies, list(rows.memberships))
+        for path in self.source.under("tenants", "/policy.csv"):
+            own = RowSet()
+            read_rows(path, self.source.files[path], words, self.findings, own)
+            delegated.check(tenant_of(path), own, self.findings)
+            rows.add(own)
+        check_groups(rows, self.names.delegate.tools, self.findings)
         return rows
 
-    def _tenant_rows(self, path: str, words: Vocabulary, rows: RowSet) -> None:
-        own = RowSet()
-        read_rows(path, self.source.files[path], words, self.findings, own)
-        tenant = path.split("/")[1]
-        for dom, place in [(row.dom, row.place) for row in own.rules] + [(row.dom, row.place) for row in own.links]:
-            if dom != tenant:
-                self.findings.add(place, "foreign_domain", f"rows here are of the domain {tenant!r} only")
-        delegate = self.names.delegate
-        for rule in own.rules:
-            if rule.eft == "allow" and not self._delegated(rule.obj, rule.act):
-                self.findings.add(rule.place, "not_delegated", f"{rule.obj!r} is not for tenants to allow")
-        for link in own.links:
-            if link.role not in delegate.roles:
-                self.findings.add(link.place, "not_delegated", f"the role {link.role!r} is not for tenants to give")
-        for member in own.memberships:
-            self.findings.add(member.place, "not_delegated", "groups are not for tenants to change")
-        rows.rules += own.rules
-        rows.links += own.links
-
-    def _delegated(self, obj: str, act: str) -> bool:
-        """Whether a tenant may allow this: resources of its own domain freely, tools where names.yaml says so."""
-        return ":" in obj or (act == "call" and obj in self.names.delegate.tools)
-
-    def _tool_document(self, document: Node) -> None:
-        self._check_format(document)
-        parts = self.reader.mapping(document, _TOOL, "tool file")
-        read_about(parts.get("about"), self.reader)
-        names = self._tool_names(document, parts)
-        for name in names:
-            self._add_tool(name, parts)
-
-    def _tool_names(self, document: Node, parts: Mapping[str, Node]) -> list[str]:
-        known = None if self.deferred else self.catalog
-        if ("tool" in parts) == ("tools" in parts):
-            self.findings.add(document.place, "missing_key", "a tool file names its tool, or its tools")
-            return []
-        if "tools" in parts:
-            return list(self.reader.names(parts["tools"], known, "unknown_tool", "tool"))
-        name = self.reader.text(parts["tool"], "tool")
-        if known is not None and name and name not in known:
-            self.reader.unknown(parts["tool"].place, "unknown_tool", name, known, "tool")
-            return []
-        return [name] if name else []
-
-    def _add_tool(self, name: str, parts: Mapping[str, Node]) -> None:
-        declared = self._declared(name)
-        before = self.tools.get(name, ToolPolicy(name))
-        allow = before.allow
-        if "allow" in parts:
-            if allow is not None:
-                self.findings.add(parts["allow"].place, "second_allow", f"{name!r} has an allow list already")
-            allow = tuple(
-                read_entry(each, declared, self.reader) for each in self.reader.items(parts["allow"], "allow list")
-            )
-            self._unique([(entry.id, entry.place) for entry in allow])
-        limits = tuple(
-            read_limit(each, declared, self.reader, None, None)
-            for each in self.reader.items(parts.get("limits"), "list of limits")
+    def _tenant(self, tenant: str, policies: Mapping[str, ToolPolicy]) -> TenantPolicy:
+        limits, settings = f"tenants/{tenant}/limits.yaml", f"tenants/{tenant}/settings.yaml"
+        return TenantPolicy(
+            read_tenant_limits(self._one(limits), tenant, self.tools, self.declared, policies, self.reader),
+            read_settings(self._one(settings), settings, self.names, self.reader),
         )
-        self._unique([(limit.id, limit.place) for limit in (*before.limits, *limits)])
-        stages = before.stages
-        if "stages" in parts:
-            own = frozenset(self.reader.names(parts["stages"], None, "", "stage"))
-            stages = own if stages is None else stages & own
-        refusal = self.reader.text(parts["refusal"], "refusal") if "refusal" in parts else before.refusal
-        self.tools[name] = ToolPolicy(name, stages, (*before.limits, *limits), allow, refusal)
 
-    def _unique(self, ids: list[tuple[str, Place]]) -> None:
-        seen: set[str] = set()
-        for name, place in ids:
-            if name in seen:
-                self.findings.add(place, "repeated", f"the id {name!r} stands here twice")
-            seen.add(name)
-
-    def _declared(self, tool: str) -> Declared:
-        return Declared(None if self.deferred else self.catalog.get(tool), self.names, self.claims)
-
-    def _tenant(self, tenant: str, conditions: Mapping[str, Node]) -> TenantPolicy:
-        found: dict[str, tuple[Limit, ...]] = {}
-        node = self._one(f"tenants/{tenant}/limits.yaml")
-        if node is not None:
-            node = put_in(node, conditions, self.reader)
-        for tool, value in self.reader.mapping(node, None, "limits.yaml").items():
-            if tool == "format" or node is None:
-                continue
-            if not self.deferred and tool not in self.catalog:
-                self.reader.unknown(node.keys[tool], "unknown_tool", tool, self.catalog, "tool")
-                continue
-            allow = self.tools.get(tool, ToolPolicy(tool)).allow or ()
-            entries = frozenset(entry.id for entry in allow)
-            found[tool] = tuple(
-                read_limit(each, self._declared(tool), self.reader, entries, tenant)
-                for each in self.reader.items(value, "list of limits")
-            )
-        return TenantPolicy(found, self._settings(tenant))
-
-    def _settings(self, tenant: str) -> JsonObject:
-        schema = self.names.settings
-        properties = cast("Mapping[str, JsonObject]", schema.get("properties", {}))
-        filled: dict[str, Json] = {name: each["default"] for name, each in properties.items() if "default" in each}
-        node = self._one(f"tenants/{tenant}/settings.yaml")
-        if node is None:
-            return filled
-        given = {name: value for name, value in self.reader.mapping(node).items() if name != "format"}
-        for name, value in given.items():
-            if name not in properties:
-                self.reader.unknown(node.keys[name], "unknown_setting", name, properties, "setting")
-            elif not compile_schema(properties[name]).accepts(value.plain()):
-                self.findings.add(value.place, "bad_setting", f"{name!r} is not as names.yaml declares it")
-            else:
-                filled[name] = value.plain()
-        return filled
-
-    def _tests(self) -> dict[str, JsonObject]:
+    def _tests(self, policies: Mapping[str, ToolPolicy]) -> dict[str, JsonObject]:
+        expectations = Expectations(self.names, self.identity.claims, self.tools, policies, self.reader)
         found: dict[str, JsonObject] = {}
-        for path in self.source.under("tests", ".yaml", ".yml"):
-            for document in read_documents(path, self.source.files[path], self.findings):
-                plain = document.plain()
-                found[path] = plain if isinstance(plain, Mapping) else {}
+        for path in self.source.under("tests", ".yaml"):
+            for number, document in enumerate(self._documents(path)):
+                found[f"{path}#{number}" if number else path] = expectations.read(document)
         return found
+
+    def _warn_of_unused(self) -> None:
+        for name, node in self.uses.conditions.items():
+            if name not in self.uses.used:
+                self.findings.warn(node.place, "unused_condition", f"nothing uses the condition {name!r}")

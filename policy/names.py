@@ -6,42 +6,63 @@ In comes one document; out comes the frozen `Names`, with findings for what is m
 
 from __future__ import annotations
 
-import datetime as dt
-import re
-from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from collections.abc import Iterable, Iterator
+from typing import Final, cast
 
+from gatewright.policy.clauses import check_clause, no_reference
 from gatewright.policy.errors import Place
-from gatewright.policy.fields import Reader
-from gatewright.policy.formats import Node
-from gatewright.policy.model import Calendar, Delegation, Names, Schema
+from gatewright.policy.fields import NAME, Reader
+from gatewright.policy.formats import Findings, Node
+from gatewright.policy.hours import read_calendar
+from gatewright.policy.knowledge import ANY, Known
+from gatewright.policy.model import Delegation, Names, Schema
 
-__all__ = ["read_names"]
+__all__ = ["NO_NAMES", "check_alike", "read_names"]
 
-NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _KEYS: Final = ("format", "roles", "actors", "tenants", "types", "delegate", "calendars", "settings")
+_SCHEMA: Final = ("type", "properties", "required", "description", "title", "additionalProperties", "$comment")
+NO_NAMES: Final = Names({}, frozenset(), frozenset(), {}, Delegation(), {}, {})
+"""What is declared where names.yaml cannot be read."""
 
 
 def read_names(node: Node, reader: Reader) -> Names:
     """Return the names of *node*; what has a finding is left out."""
-    parts = reader.mapping(node, _KEYS, "names.yaml")
+    parts = reader.mapping(node, _KEYS, "map of names.yaml", ("roles", "tenants"))
     roles = _roles(parts.get("roles"), reader)
-    actors = frozenset(
-        name
-        for name, place in reader.placed_names(parts.get("actors"), None, "", "actor role")
-        if _is_name(name, place, reader) and _is_apart(name, place, roles, reader)
-    )
+    actors = dict(_listed(parts.get("actors"), reader, "actor role"))
+    for name in roles.keys() & actors.keys():
+        reader.findings.add(
+            actors[name], "role_and_actor", f"{name!r} is a role already; roles and actors are disjoint"
+        )
+    tenants = _named(parts.get("tenants"), reader, "tenant")
+    for label in (label for _, value in tenants for label in reader.mapping(value, None, "map of labels").values()):
+        if isinstance(label.value, list | dict):
+            reader.findings.add(label.place, "wrong_kind", "a label of a tenant is a plain value")
     return Names(
         roles=roles,
-        actors=actors,
-        tenants=frozenset(_declared(parts.get("tenants"), reader, "tenant")),
+        actors=frozenset(actors) - roles.keys(),
+        tenants=frozenset(name for name, _ in tenants),
         types=_types(parts.get("types"), reader),
-        delegate=_delegation(parts.get("delegate"), reader, roles),
-        calendars={name: _calendar(each, reader) for name, each in _named(parts.get("calendars"), reader, "calendar")},
+        delegate=_delegation(parts.get("delegate"), reader, (*roles, *actors)),
+        calendars={
+            name: read_calendar(each, reader) for name, each in _named(parts.get("calendars"), reader, "calendar")
+        },
         settings=_settings(parts.get("settings"), reader),
     )
+
+
+def check_alike(names: Iterable[tuple[str, Place]], what: str, findings: Findings) -> None:
+    """Find names that differ in capitals only, or in letters that look alike: one of the two will be mistaken."""
+    seen: dict[str, str] = {}
+    for name, place in names:
+        other = seen.setdefault(_skeleton(name), name)
+        if other != name:
+            findings.add(place, "look_alike", f"the {what} {name!r} looks like {other!r}", "give it another name")
+
+
+def _skeleton(name: str) -> str:
+    """*name* as it looks at a glance (the ASCII part of Unicode's confusables), capitals made small."""
+    return name.replace("I", "l").casefold().translate({ord("0"): "o", ord("1"): "l"}).replace("rn", "m")
 
 
 def _roles(node: Node | None, reader: Reader) -> dict[str, frozenset[str]]:
@@ -49,23 +70,27 @@ def _roles(node: Node | None, reader: Reader) -> dict[str, frozenset[str]]:
     excluded: dict[str, set[str]] = {name: set() for name in found}
     for name, value in found.items():
         parts = reader.mapping(value, ("excludes", "about"), "role")
-        for other in reader.names(parts.get("excludes"), found, "unknown_role", "role"):
+        if "about" in parts:
+            reader.text(parts["about"], "about")
+        for other, place in reader.placed_names(parts.get("excludes"), found, "unknown_role", "role"):
+            if other == name:
+                reader.findings.add(place, "excludes_itself", f"nobody could hold {name!r}")
             excluded[name].add(other)
             excluded[other].add(name)
     return {name: frozenset(others) for name, others in excluded.items()}
 
 
-def _declared(node: Node | None, reader: Reader, what: str) -> list[str]:
-    for _, value in _named(node, reader, what):
-        for label in reader.mapping(value, None, what).values():
-            if isinstance(label.value, list | dict):
-                reader.findings.add(label.place, "wrong_kind", f"a label of a {what} is a plain value")
-    return [name for name, _ in _named(node, reader, what)]
-
-
 def _named(node: Node | None, reader: Reader, what: str) -> list[tuple[str, Node]]:
-    found = reader.mapping(node, None, f"{what}s")
-    return [(name, value) for name, value in found.items() if node and _is_name(name, node.keys[name], reader)]
+    found = reader.mapping(node, None, f"map of {what}s")
+    keys = node.keys if node is not None else {}
+    check_alike(((name, keys[name]) for name in found), what, reader.findings)
+    return [(name, value) for name, value in found.items() if _is_name(name, keys[name], reader)]
+
+
+def _listed(node: Node | None, reader: Reader, what: str) -> Iterator[tuple[str, Place]]:
+    found = [pair for pair in reader.placed_names(node, None, "", what) if _is_name(*pair, reader)]
+    check_alike(found, what, reader.findings)
+    yield from found
 
 
 def _is_name(name: str, place: Place, reader: Reader) -> bool:
@@ -75,70 +100,37 @@ def _is_name(name: str, place: Place, reader: Reader) -> bool:
     return False
 
 
-def _is_apart(name: str, place: Place, roles: dict[str, frozenset[str]], reader: Reader) -> bool:
-    if name not in roles:
-        return True
-    reader.findings.add(place, "role_and_actor", f"{name!r} is a role already; roles and actors are disjoint")
-    return False
-
-
 def _types(node: Node | None, reader: Reader) -> dict[str, frozenset[str]]:
     found = {}
     for name, value in _named(node, reader, "type"):
-        actions = reader.placed_names(value, None, "", "action")
-        found[name] = frozenset(action for action, place in actions if _is_name(action, place, reader))
+        found[name] = frozenset(action for action, _ in _listed(value, reader, "action"))
+        if value.value == []:
+            reader.findings.add(value.place, "empty_list", f"nothing can be done with {name!r}")
     return found
 
 
-def _delegation(node: Node | None, reader: Reader, roles: dict[str, frozenset[str]]) -> Delegation:
-    parts = reader.mapping(node, ("tools", "roles"), "delegate")
+def _delegation(node: Node | None, reader: Reader, roles: tuple[str, ...]) -> Delegation:
+    parts = reader.mapping(node, ("tools", "roles"), "map of delegate")
     return Delegation(
         frozenset(reader.names(parts.get("tools"), None, "", "tool or group")),
         frozenset(reader.names(parts.get("roles"), roles, "unknown_role", "role")),
     )
 
 
-def _calendar(node: Node, reader: Reader) -> Calendar:
-    parts = reader.mapping(node, ("days", "from", "to", "tz", "except", "dates"), "calendar")
-    dates = [reader.day(each, "a date") for each in reader.items(parts.get("dates"), "list of dates")]
-    if "dates" in parts and (len(dates) != 2 or None in dates or str(dates[0]) > str(dates[1])):
-        reader.findings.add(parts["dates"].place, "bad_dates", "dates are the first and the last day")
-        dates = []
-    days = reader.names(parts.get("days"), _DAYS, "unknown_day", "day")
-    exceptions = [reader.day(each, "an exception") for each in reader.items(parts.get("except"), "list of dates")]
-    if not {"dates", "days", "from", "to"} & set(parts):
-        reader.findings.add(node.place, "empty_calendar", "a calendar says days, hours or dates")
-    return Calendar(
-        tz=_zone(parts.get("tz"), node, reader),
-        days=frozenset(_DAYS.index(day) for day in days),
-        start=_time(parts.get("from"), reader),
-        end=_time(parts.get("to"), reader),
-        dates=(dates[0], dates[1]) if len(dates) == 2 and dates[0] and dates[1] else None,
-        exceptions=frozenset(day for day in exceptions if day is not None),
-    )
-
-
-def _zone(node: Node | None, calendar: Node, reader: Reader) -> str:
-    name = reader.text(node, "time zone")
-    try:
-        return ZoneInfo(name).key if name else "UTC"
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        reader.findings.add((node or calendar).place, "unknown_zone", f"no such time zone: {name!r}")
-        return "UTC"
-    finally:
-        if not name and node is None:
-            reader.findings.add(calendar.place, "missing_key", "a calendar names its time zone: tz")
-
-
-def _time(node: Node | None, reader: Reader) -> dt.time | None:
-    if node is None:
-        return None
-    if isinstance(node.value, str) and _TIME.fullmatch(node.value):
-        return dt.time.fromisoformat(node.value)
-    reader.findings.add(node.place, "bad_time", "a time is written HH:MM")
-    return None
-
-
 def _settings(node: Node | None, reader: Reader) -> Schema:
-    plain = reader.plain(node)
-    return {name: plain[name] for name in reader.mapping(node, None, "schema")} if isinstance(plain, dict) else {}
+    """The schema of settings, closed; every default must pass its own schema."""
+    if node is None:
+        return {}
+    before = len(reader.findings)
+    parts = reader.mapping(node, _SCHEMA, "schema of settings", ("type", "properties"))
+    check_clause(node, ANY, no_reference, reader)
+    if "type" in parts:
+        reader.choice(parts["type"], ("object",), "type of settings")
+    if len(reader.findings) > before:
+        return {}
+    for value in reader.mapping(parts["properties"], None, "map of settings").values():
+        schema = cast("Schema", value.plain()) if isinstance(value.value, dict) else {}
+        if "default" in schema and not Known.of(schema).takes(schema["default"]):
+            place = reader.mapping(value)["default"].place
+            reader.findings.add(place, "refused_value", "the default does not pass its own schema")
+    return {**cast("Schema", node.plain()), "additionalProperties": False}

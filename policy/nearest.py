@@ -12,7 +12,7 @@ from collections.abc import Collection
 from itertools import islice
 from typing import Final
 
-__all__ = ["nearest"]
+__all__ = ["is_slip", "nearest"]
 
 _MOST_COMPARED: Final = 500
 _LONGEST: Final = 64
@@ -30,3 +30,19 @@ def nearest(name: str, known: Collection[str]) -> str:
     candidates = [each for each in islice(known, _MOST_COMPARED) if abs(len(each) - len(name)) <= 3]
     near = difflib.get_close_matches(name, candidates, 1)
     return f"did you mean {near[0]!r}?" if near else ""
+
+
+def is_slip(name: str, other: str) -> bool:
+    """
+    Answer whether one slip of the hand makes *name* of *other*: a character more, less or other, or two swapped.
+
+    >>> is_slip("vieer", "viewer"), is_slip("veiwer", "viewer"), is_slip("oncall", "viewer")
+    (True, True, False)
+    """
+    if abs(len(name) - len(other)) > 1 or name == other:
+        return False
+    start = next((at for at, pair in enumerate(zip(name, other, strict=False)) if pair[0] != pair[1]), None)
+    if start is None:
+        return True
+    left, right = name[start:], other[start:]
+    return left[1:] in (right, right[1:]) or left == right[1:] or (left[:2] == right[1::-1] and left[2:] == right[2:])

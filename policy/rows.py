@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 from gatewright.policy.errors import Place
 from gatewright.policy.formats import Findings, read_text
 from gatewright.policy.model import Link, Membership, Names, Rule
-from gatewright.policy.nearest import nearest
+from gatewright.policy.nearest import is_slip, nearest
 
 __all__ = ["RowSet", "Vocabulary", "check_groups", "read_rows"]
 
@@ -84,16 +84,20 @@ def read_rows(path: str, content: bytes, words: Vocabulary, findings: Findings, 
 
 def check_groups(rows: RowSet, listed: Collection[str], findings: Findings) -> None:
     """
-    Find groups that nothing makes, and groups that nothing asks for: one of the two is misspelt.
+    Find groups that nothing makes, and groups that nothing asks for; where the two are a slip apart, one is misspelt.
 
     *listed* are the groups that names.yaml delegates.
     """
     for group, place in rows.asked.items():
         if group not in rows.made:
             findings.add(place, "unknown_group", f"no g2 row makes the group {group!r}", nearest(group, rows.made))
+    wanted = {*rows.asked, *listed}
     for group, place in rows.made.items():
-        if group not in rows.asked and group not in listed:
-            findings.add(place, "unused_group", f"no row is about the group {group!r}", nearest(group, rows.asked))
+        if group not in wanted:
+            meant = next((other for other in sorted(wanted) if is_slip(group, other)), None)
+            report = findings.warn if meant is None else findings.add
+            hint = "" if meant is None else f"did you mean {meant!r}?"
+            report(place, "unused_group", f"no row is about the group {group!r}", hint)
 
 
 class _Cell(NamedTuple):
