@@ -130,6 +130,9 @@ def _domain(schema: Json) -> Json:
     if isinstance(properties, Mapping):
         out["properties"] = {name: _domain(item) for name, item in properties.items()}
         out["required"] = sorted(properties)
+    for keyword in ("items", "contains"):
+        if keyword in schema:
+            out["items"] = _domain(schema[keyword])
     parts = _kinds(schema) + [
         _domain(item) for key in ("anyOf", "allOf", "oneOf") for item in cast("list[Json]", schema.get(key, []))
     ]

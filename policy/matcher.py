@@ -7,6 +7,7 @@ that makes sure it is pycasbin's.
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import logging
 import re
@@ -34,6 +35,7 @@ _WANTED: Final = {
 }
 
 
+@functools.cache
 def check_distribution() -> None:
     """
     Make sure that `casbin` is what pycasbin installed.

@@ -8,21 +8,33 @@ In come argument cuts with their references filled; out come three overlays over
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Protocol, cast
 
 from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.dialect import compile_schema
 from gatewright.policy.model import ArgumentCut, Json, Pointer, Schema
-from gatewright.policy.narrowing import imply_types, narrow
-from gatewright.policy.pruning import children
+from gatewright.policy.narrowing import imply_types
+from gatewright.policy.placing import Placing
 from gatewright.policy.references import EARLY, Lookup, has_references, substitute
 
-__all__ = ["Late", "Overlays", "lay_over", "overlay_at"]
+__all__ = ["Grants", "Late", "Overlays", "lay_over"]
 
 _WHOSE = frozenset({"const", "enum", "pattern"})
-_DESCENDS = frozenset({"items", "additionalProperties"})
+_NEVER: Schema = {"not": {}}
+
+
+class Grants(Protocol):
+    """What Casbin grants the roles that opened an entry."""
+
+    def show(self, kind: str, action: str) -> Schema:
+        """Return the schema that shows what is granted; raises Unfilled where nothing is."""
+        ...
+
+    def allow(self, kind: str, action: str, value: Json) -> bool:
+        """Answer whether *value* is a granted id."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,140 +51,120 @@ class Overlays:
     """
     The three overlays, each a schema or None, the granted pointers with their (type, action), and what can't be shown.
 
-    `narrowing` also requires every narrowed argument whose default does not pass. *late* holds narrowing with
-    references that only a call can fill.
+    `narrowing` also requires every narrowed argument whose default does not pass; *refused* are those defaults' places,
+    which are not filled. *late* holds narrowing with references that only a call can fill.
     """
 
     authority: Schema | None
     narrowing: Schema | None
     forbidding: Schema | None
     granted: tuple[tuple[Pointer, str, str], ...]
-    late: tuple[Late, ...] = ()
+    late: tuple[Late, ...]
+    refused: frozenset[Pointer]
 
     def all(self) -> tuple[Schema, ...]:
         """Every overlay there is."""
         return tuple(overlay for overlay in (self.authority, self.narrowing, self.forbidding) if overlay is not None)
 
 
-def lay_over(base: Schema, cuts: Iterable[tuple[Pointer, ArgumentCut]], lookup: Lookup) -> Overlays:
+@dataclass(slots=True)
+class _Asked:
+    """All that is asked at one pointer."""
+
+    parts: list[Schema] = field(default_factory=list)
+    granted: list[tuple[str, str]] = field(default_factory=list)
+    is_late: bool = False
+    is_named: bool = False
+    pins: list[Json] = field(default_factory=list)
+
+
+def lay_over(base: Schema, cuts: Iterable[tuple[Pointer, ArgumentCut]], lookup: Lookup, grants: Grants) -> Overlays:
     """
     Return the overlays of *cuts* over *base*.
+
+    A pin asks that its parent is there; pins of one place that differ can never hold.
 
     Raises:
         Unfilled: a `$identity` or `$tenant` reference has no value; the entry is closed.
     """
-    authority, narrowing, forbidding = _Node(), _Node(), _Node()
-    granted: list[tuple[Pointer, str, str]] = []
+    authority, narrowing, forbidding = Placing(base), Placing(base), Placing(base)
     late: list[Late] = []
-    unsure: set[Pointer] = set()
-    narrowed: dict[Pointer, list[Schema]] = {}
-    for pointer, cut in cuts:
-        if cut.how != "narrow" or not (cut.schema or cut.granted):
+    asked: dict[Pointer, _Asked] = {}
+    for pointer, schema, cut, is_own in _unfold(cuts):
+        place = asked.setdefault(pointer, _Asked())
+        if cut.how == "pin":
+            place.pins.append(substitute(cut.value, lookup, EARLY, "const"))
             continue
-        whose, other = (cast("Schema", substitute(part, lookup, EARLY)) for part in _split(cut.schema))
+        place.is_named = place.is_named or is_own
+        whose, other = (cast("Schema", substitute(part, lookup, EARLY)) for part in _split(schema))
         waiting = {keyword: value for keyword, value in other.items() if has_references(value)}
+        other = {keyword: value for keyword, value in other.items() if keyword not in waiting}
         if waiting:
             late.append(Late(pointer, ConditionSet({"value": waiting}), cut.forbidden))
-            other = {keyword: value for keyword, value in other.items() if keyword not in waiting}
-        _add(authority, base, pointer, whose)
-        _add(forbidding if cut.forbidden else narrowing, base, pointer, other)
-        narrowed.setdefault(pointer, []).extend(part for part in (whose, other) if part)
-        if waiting or cut.granted is not None:
-            unsure.add(pointer)
-        if cut.granted is not None:
-            granted.append((pointer, *cut.granted))
-    for pointer, parts in narrowed.items():
-        if pointer in unsure or not _default_passes(base, pointer, parts):
-            narrowing.require(base, pointer)
-    return Overlays(authority.schema(), narrowing.schema(), forbidding.schema(), tuple(granted), tuple(late))
+            place.is_late = True
+        authority.ask(pointer, whose)
+        (forbidding if cut.forbidden else narrowing).ask(pointer, other)
+        place.parts += [part for part in (whose, other) if part]
+        if cut.granted is not None and is_own:
+            place.granted.append(cut.granted)
+    refused = frozenset[Pointer]().union(*(_need(narrowing, pointer, it, grants) for pointer, it in asked.items()))
+    granted = tuple((pointer, *each) for pointer, it in asked.items() for each in it.granted)
+    return Overlays(authority.schema(), narrowing.schema(), forbidding.schema(), granted, tuple(late), refused)
 
 
-def overlay_at(base: Schema, pointer: Pointer, schema: Schema) -> Schema:
-    """Return the schema over the whole arguments that asks *schema* at *pointer*."""
-    root = _Node()
-    _add(root, base, pointer, schema)
-    return root.schema() or {}
+def _need(narrowing: Placing, pointer: Pointer, asked: _Asked, grants: Grants) -> frozenset[Pointer]:
+    """Require what is asked for at *pointer*; return the defaults that do not do."""
+    if asked.pins:
+        if len(pointer) > 1:
+            narrowing.require(pointer[:-1], lambda _: True)
+        if any(pin != asked.pins[0] for pin in asked.pins):
+            narrowing.ask((), _NEVER)
+    if not (asked.parts or asked.is_late or asked.is_named):
+        return frozenset()
+    validators = [compile_schema(imply_types(part)) for part in asked.parts]
+
+    def passes(value: Json) -> bool:
+        return (
+            not asked.is_late
+            and all(validator.accepts(value) for validator in validators)
+            and all(grants.allow(kind, action, value) for kind, action in asked.granted)
+        )
+
+    return narrowing.require(pointer, passes)
 
 
-@dataclass(slots=True)
-class _Node:
-    """A place in the overlay that is being built."""
-
-    own: list[Schema] = field(default_factory=list)
-    properties: dict[str, _Node] = field(default_factory=dict)
-    elements: dict[str, _Node] = field(default_factory=dict)
-    required: set[str] = field(default_factory=set)
-
-    def at(self, base: Schema, pointer: Pointer) -> list[_Node]:
-        nodes: list[_Node] = [self]
-        for index, name in enumerate(pointer):
-            if name != "*":
-                nodes = [node.properties.setdefault(name, _Node()) for node in nodes]
-                continue
-            kinds = _element_keywords(base, pointer[:index])
-            nodes = [node.elements.setdefault(kind, _Node()) for node in nodes for kind in kinds]
-        return nodes
-
-    def require(self, base: Schema, pointer: Pointer) -> None:
-        """Ask for what *pointer* names, and for the parents it stands in; elements of an array need not exist."""
-        for length in range(len(pointer), 0, -1):
-            if pointer[length - 1] == "*":
-                continue
-            for node in self.at(base, pointer[: length - 1]):
-                node.required.add(pointer[length - 1])
-
-    def schema(self) -> Schema | None:
-        built: dict[str, Json] = {}
-        properties = {name: part for name, node in self.properties.items() if (part := node.schema()) is not None}
-        if properties:
-            built["properties"] = cast("Json", properties)
-        if self.required:
-            built["required"] = cast("Json", sorted(self.required))
-        built.update({kind: part for kind, node in self.elements.items() if (part := node.schema()) is not None})
-        if not self.own:
-            return built or None
-        whole: Schema = self.own[0]
-        for part in (*self.own[1:], *([built] if built else [])):
-            whole = narrow(whole, part)
-        return whole
+def _unfold(cuts: Iterable[tuple[Pointer, ArgumentCut]]) -> Iterator[tuple[Pointer, Schema, ArgumentCut, bool]]:
+    """Yield what each cut asks and where, and whether there is its own place: `properties` and `items` ask deeper."""
+    for pointer, cut in cuts:
+        if cut.how == "pin":
+            yield pointer, {}, cut, True
+        elif cut.how == "narrow" and (cut.schema or cut.granted):
+            for place, schema in _places(pointer, cut.schema):
+                yield place, schema, cut, place == pointer
 
 
-def _add(overlay: _Node, base: Schema, pointer: Pointer, schema: Schema) -> None:
-    if schema:
-        for node in overlay.at(base, pointer):
-            node.own.append(imply_types(schema))
-
-
-def _element_keywords(base: Schema, parent: Pointer) -> list[str]:
-    """How the elements at *parent* are spelled in a schema: `items` of an array, `additionalProperties` of a map."""
-    found = list(children(base, parent, base))
-    kinds = ["items"] if any("items" in place for place in found) else []
-    if any(isinstance(place.get("additionalProperties"), Mapping) for place in found):
-        kinds.append("additionalProperties")
-    return kinds or ["items"]
+def _places(pointer: Pointer, schema: Schema) -> Iterator[tuple[Pointer, Schema]]:
+    inner = {
+        keyword: value
+        for keyword, value in schema.items()
+        if keyword in ("properties", "items") and isinstance(value, Mapping)
+    }
+    yield pointer, {keyword: value for keyword, value in schema.items() if keyword not in inner}
+    for name, child in inner.get("properties", {}).items():
+        if isinstance(child, Mapping):
+            yield from _places((*pointer, name), child)
+    if "items" in inner:
+        yield from _places((*pointer, "*"), inner["items"])
 
 
 def _split(schema: Schema) -> tuple[Schema, Schema]:
     """Split keywords into those that say whose thing it is (they hold an early reference) and the rest."""
-    whose: dict[str, Json] = {}
-    other: dict[str, Json] = {}
-    for keyword, value in schema.items():
-        if not has_references(value, EARLY):
-            other[keyword] = value
-        elif keyword == "properties":
-            parts = {name: _split(cast("Schema", child)) for name, child in cast("Mapping[str, Json]", value).items()}
-            whose[keyword] = {name: part[0] for name, part in parts.items() if part[0]}
-            if any(part[1] for part in parts.values()):
-                other[keyword] = {name: part[1] for name, part in parts.items() if part[1]}
-        elif keyword in _DESCENDS and isinstance(value, Mapping):
-            for target, part in zip((whose, other), _split(value), strict=True):
-                if part:
-                    target[keyword] = part
-        elif keyword in _WHOSE or _speaks_of_whose(value):
-            whose[keyword] = value
-        else:
-            other[keyword] = value
-    return {keyword: value for keyword, value in whose.items() if value != {}}, other
+    whose = {
+        keyword: value
+        for keyword, value in schema.items()
+        if has_references(value, EARLY) and (keyword in _WHOSE or _speaks_of_whose(value))
+    }
+    return whose, {keyword: value for keyword, value in schema.items() if keyword not in whose}
 
 
 def _speaks_of_whose(value: Json) -> bool:
@@ -182,11 +174,3 @@ def _speaks_of_whose(value: Json) -> bool:
             for keyword, child in value.items()
         )
     return isinstance(value, list | tuple) and any(_speaks_of_whose(item) for item in value)
-
-
-def _default_passes(base: Schema, pointer: Pointer, parts: list[Schema]) -> bool:
-    """Whether the default at *pointer* satisfies every narrowing of it; no default never does."""
-    values = [place["default"] for place in children(base, pointer, base) if "default" in place]
-    return bool(values) and all(
-        compile_schema(imply_types(part)).accepts(value, integral_floats=True) for value in values for part in parts
-    )

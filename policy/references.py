@@ -40,7 +40,7 @@ Lookup = Callable[[str, str], "Json | Missing"]
 
 
 class Unfilled(Exception):
-    """A reference has no value, an empty one, or one that its keyword cannot take. *reference* names it."""
+    """A reference has no value, null, an empty one, or one its keyword cannot take. *reference* names it."""
 
     def __init__(self, reference: str) -> None:
         self.reference = reference
@@ -99,7 +99,7 @@ def _reference(value: Schema) -> tuple[str, str] | None:
 
 
 def _filled(reference: tuple[str, str], value: Json | Missing, keyword: str) -> Json:
-    if isinstance(value, Missing) or value == "" or not _takes(keyword, value):
+    if isinstance(value, Missing) or value in ("", None) or not _takes(keyword, value):
         raise Unfilled(f"{reference[0]}: {reference[1]}")
     return value
 
@@ -112,5 +112,5 @@ def _takes(keyword: str, value: Json) -> bool:
     if keyword in ("pattern", "format"):
         return isinstance(value, str)
     if keyword == "enum":
-        return isinstance(value, list | tuple) and len(value) > 0 and "" not in value
+        return isinstance(value, list | tuple) and len(value) > 0 and "" not in value and None not in value
     return True

@@ -215,11 +215,10 @@ def _may_say_not_found(settling: _Settling) -> bool:
     """Whether this caller may see every id that the loaders could find, for all resources that the call names."""
     view = settling.view
     return all(
-        spec.scope == "tenant"
-        and not _on(settling, name, "resource")
-        and not view.engine.denies_type(view.standing, spec.type, view.spec.action)
+        not _on(settling, name, "resource")
+        and (not settling.named[name] or spec.scope == "tenant")
+        and (not settling.named[name] or not view.engine.denies_type(view.standing, spec.type, view.spec.action))
         for name, spec in view.spec.resources.items()
-        if settling.named[name]
     )
 
 

@@ -7,10 +7,10 @@ reference closes it. Decides nothing about any arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias, cast
+from typing import cast
 
 from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.dialect import SchemaValidator, compile_schema
@@ -30,7 +30,8 @@ from gatewright.policy.model import (
     ToolSpec,
 )
 from gatewright.policy.narrowing import narrow
-from gatewright.policy.overlay import Overlays, lay_over, overlay_at
+from gatewright.policy.overlay import Grants, Overlays, lay_over
+from gatewright.policy.placing import ask_at
 from gatewright.policy.pruning import adjust, prune
 from gatewright.policy.references import EARLY, Lookup, substitute
 
@@ -38,16 +39,12 @@ __all__ = [
     "REASON",
     "ArgumentTemplate",
     "Conditional",
-    "Grant",
     "OpenEntry",
     "Part",
     "merge_duties",
     "open_entry",
     "with_reason",
 ]
-
-Grant: TypeAlias = "Callable[[str, str], Schema]"
-"""(type, action) → the schema that shows what is granted; raises Unfilled where nothing is."""
 
 REASON = "_reason"
 """The argument that a reason duty adds; it is cut off before the base schema sees it."""
@@ -159,10 +156,12 @@ class OpenEntry:
 
 
 def open_entry(
-    spec: ToolSpec, entry: Entry, roles: frozenset[str], limits: Sequence[Limit], lookup: Lookup, grant: Grant
+    spec: ToolSpec, entry: Entry, roles: frozenset[str], limits: Sequence[Limit], lookup: Lookup, grants: Grants
 ) -> OpenEntry:
     """
-    Compile *entry* and *limits* for one caller; *lookup* fills `$identity` and `$tenant`, *grant* shows `$granted`.
+    Compile *entry* and *limits* for one caller.
+
+    *lookup* fills `$identity` and `$tenant`, *grants* says what Casbin grants the roles that opened the entry.
 
     Raises:
         Unfilled: an early reference has no value or nothing is granted, which closes the entry.
@@ -179,13 +178,15 @@ def open_entry(
         visible = prune(visible, pointer)
     parts = tuple(_part(spec.name, source, lookup) for source in sources)
     duties = merge_duties(part.duties for part in parts)
-    build = _Builder(base, visible, gone, lookup, grant)
+    build = _Builder(base, visible, gone, lookup, grants)
     arguments = build.template(cuts)
     conditional = tuple(build.conditional(spec.name, limit) for limit in limits if limit.unless is not None)
     may_reason = duties.reason or any(each.part.duties.reason for each in conditional)
     if may_reason:
         arguments.shown = with_reason(arguments.shown, required=duties.reason)
-    defaults = dict(schema_defaults(base, base))
+    defaults = {
+        pointer: value for pointer, value in schema_defaults(base, base) if pointer not in arguments.overlays.refused
+    }
     return OpenEntry(
         id=entry.id,
         roles=roles,
@@ -225,16 +226,18 @@ class _Builder:
     visible: Schema
     gone: frozenset[Pointer]
     lookup: Lookup
-    grant: Grant
+    grants: Grants
 
     def template(self, cuts: Sequence[tuple[Pointer, ArgumentCut]]) -> ArgumentTemplate:
-        overlays = lay_over(self.visible, [cut for cut in cuts if not _inside(cut[0], self.gone)], self.lookup)
-        hidden = lay_over(self.base, [cut for cut in cuts if _inside(cut[0], self.gone)], self.lookup)
+        seen = [cut for cut in cuts if not _inside(_where(*cut), self.gone)]
+        unseen = [cut for cut in cuts if _inside(_where(*cut), self.gone)]
+        overlays = lay_over(self.visible, seen, self.lookup, self.grants)
+        hidden = lay_over(self.base, unseen, self.lookup, self.grants)
         grants = tuple(
-            overlay_at(self.visible, pointer, self.grant(kind, action)) for pointer, kind, action in overlays.granted
+            ask_at(self.visible, pointer, self.grants.show(kind, action)) for pointer, kind, action in overlays.granted
         )
         for _, kind, action in hidden.granted:
-            self.grant(kind, action)
+            self.grants.show(kind, action)
         return ArgumentTemplate(self.base, self.visible, overlays, hidden, grants)
 
     def conditional(self, tool: str, limit: Limit) -> Conditional:
@@ -256,6 +259,11 @@ def _gone(base: Schema, entry: Entry, cuts: list[tuple[Pointer, ArgumentCut]]) -
         if name not in required and (name,) not in entry.arguments:
             gone.add((name,))
     return frozenset(gone)
+
+
+def _where(pointer: Pointer, cut: ArgumentCut) -> Pointer:
+    """The place whose presence a cut is about: a pin's parent, since the pin itself is never sent."""
+    return pointer[:-1] if cut.how == "pin" and len(pointer) > 1 else pointer
 
 
 def _inside(pointer: Pointer, places: frozenset[Pointer]) -> bool:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
 import rfc8785
 
 from gatewright.policy.engine import Engine, Standing
-from gatewright.policy.model import Caller, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
+from gatewright.policy.model import Caller, Json, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
 from gatewright.policy.narrowing import any_of, narrow
 from gatewright.policy.references import Unfilled, early_lookup
-from gatewright.policy.template import Grant, OpenEntry, open_entry, with_reason
+from gatewright.policy.template import OpenEntry, open_entry, with_reason
 
 __all__ = ["View", "caller_key", "open_view"]
 
@@ -101,7 +102,7 @@ def open_view(policies: PolicySet, engine: Engine, caller: Caller, tool: str, to
         try:
             applying = [limit for limit in limits if _applies(limit, entry.id, standing, caller)]
             lookup = early_lookup(caller, tenant.settings)
-            entries.append(open_entry(spec, entry, roles, applying, lookup, _granting(engine, standing, roles)))
+            entries.append(open_entry(spec, entry, roles, applying, lookup, _Granted(engine, standing, roles)))
         except Unfilled:
             continue
     if not entries:
@@ -129,18 +130,26 @@ def _applies(limit: Limit, entry: str, standing: Standing, caller: Caller) -> bo
     return limit.actors is None or bool(limit.actors & standing.actor_roles)
 
 
-def _granting(engine: Engine, standing: Standing, roles: frozenset[str]) -> Grant:
-    """Show what is granted: an enum of literal ids where no grant is by pattern, else any string."""
+@dataclass(frozen=True, slots=True)
+class _Granted:
+    """What is granted to the roles that opened an entry: an enum of literal ids where no grant is by pattern."""
 
-    def grant(kind: str, action: str) -> Schema:
-        granted = engine.granted(standing, roles, kind, action)
+    engine: Engine
+    standing: Standing
+    roles: frozenset[str]
+
+    def show(self, kind: str, action: str) -> Schema:
+        granted = self.engine.granted(self.standing, self.roles, kind, action)
         if not (granted.open or granted.ids):
             raise Unfilled("$granted")
         if granted.open or len(granted.ids) > _MOST_SHOWN:
             return {"type": "string"}
         return {"type": "string", "enum": sorted(granted.ids)}
 
-    return grant
+    def allow(self, kind: str, action: str, value: Json) -> bool:
+        if not isinstance(value, str):
+            return False
+        return self.engine.decide(self.standing, f"{kind}:{value}", action, self.roles).allowed
 
 
 def _shown(entry: OpenEntry) -> Schema:

@@ -41,6 +41,16 @@ TOOL = ToolSpec("t", "read", "read", "d", "u", "n", BASE)
 AMY = Caller("amy", "acme", frozenset({"viewer"}), claims={"region": "eu"})
 
 
+class OnlyInventory:
+    """Casbin grants one service."""
+
+    def show(self, kind: str, action: str) -> Schema:
+        return {"type": "string", "enum": ["inventory"]}
+
+    def allow(self, kind: str, action: str, value: Json) -> bool:
+        return value == "inventory"
+
+
 def narrow_to(**keywords: Json) -> ArgumentCut:
     return ArgumentCut("narrow", schema=keywords)
 
@@ -48,10 +58,7 @@ def narrow_to(**keywords: Json) -> ArgumentCut:
 def opened(cuts: dict[Pointer, ArgumentCut], limits: Sequence[Limit] = (), caller: Caller = AMY) -> OpenEntry:
     entry = Entry("viewer", HERE, ("viewer",), arguments=cuts)
 
-    def grant(_kind: str, _action: str) -> Schema:
-        return {"type": "string", "enum": ["inventory"]}
-
-    return open_entry(TOOL, entry, frozenset({"viewer"}), limits, early_lookup(caller, {}), grant)
+    return open_entry(TOOL, entry, frozenset({"viewer"}), limits, early_lookup(caller, {}), OnlyInventory())
 
 
 def properties(entry: OpenEntry) -> dict[str, Schema]:

@@ -190,6 +190,9 @@ class Inventor:
             if self.maybe(0.1):
                 block["arguments"][item] = self.narrowing(item)
         self.nested(block, spec)
+        if "unless" in block:
+            block["arguments"] = {item: cut for item, cut in block["arguments"].items() if "pin" not in cut}
+            block["arguments"] = {item: cut for item, cut in block["arguments"].items() if cut != "hidden"}
         return {**block, **self.conditions(spec, 0.15)}
 
     def nested(self, block: dict[str, Any], spec: dict[str, Any]) -> None:

@@ -53,7 +53,6 @@ def test_both_decide_the_neighbours_of_the_cases_alike(world: World) -> None:
     assert len(seen) >= len(OUTCOMES) - 2, seen
 
 
-@pytest.mark.xfail(strict=True, reason="the open differences listed in tests/reference/README.md")
 def test_both_decide_invented_policies_alike() -> None:
     """Small policies that nobody wrote, and calls near to what they allow."""
     found = [item for seed in range(INVENTED) for item in invented_disagreements(SEED * 1000 + seed, 25)]
@@ -61,7 +60,6 @@ def test_both_decide_invented_policies_alike() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.xfail(strict=True, reason="the open differences listed in tests/reference/README.md")
 def test_both_decide_many_invented_policies_alike() -> None:
     """The same at length."""
     found = [item for seed in range(2000) for item in invented_disagreements(SEED * 100_000 + seed, 40)]
