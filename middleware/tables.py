@@ -80,8 +80,7 @@ One row a logical write. *name* is the application's name of it, null where it g
 released; *expires_at* when a finished one may be forgotten.
 """
 
-Index("operation_unresolved", operation.c.interaction, operation.c.tool, sqlite_where=operation.c.state != "succeeded")
-Index("operation_state", operation.c.state)
+Index("operation_state", operation.c.state, operation.c.expires_at)
 
 spending: Final = Table(
     "spending",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -13,7 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
 
+from gatewright.middleware import statements
 from gatewright.middleware.identifiers import new_id
 from gatewright.middleware.ledger import Found, KeyReused, Ledger, Refused, Started
 from gatewright.middleware.operations import Operation, Proposal, canonical_arguments
@@ -453,6 +456,19 @@ def test_an_outcome_that_could_not_be_written_is_written_later(tmp_path: Path) -
     assert (answer.operation.state, answer.operation.outcome) == ("succeeded", b"done")
     assert kinds(ledger, write.trail.call).count("call_answered") == 1
     ledger.close()
+
+
+def test_no_question_of_the_ledger_reads_every_operation(ledger: Ledger) -> None:
+    """Each is answered by an index, however many operations are kept."""
+    dialect = create_engine("sqlite://").dialect
+    asked = ["BY_ID", "BY_KEY", "BY_STATE", "UNRESOLVED", "PURGE", "SETTLE", "FORGET", "CALL_LINES"]
+    with ledger._store.reading() as connection:
+        for name in asked:
+            question = str(getattr(statements, name).compile(dialect=dialect))
+            question = re.sub(r"\(__\[POSTCOMPILE_\w+\]\)", "(?, ?)", question)
+            values = ("x",) * question.count("?")
+            plan = [row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {question}", values)]
+            assert not [step for step in plan if step.startswith("SCAN")], (name, plan)
 
 
 def test_a_late_line_is_numbered_after_the_rest(ledger: Ledger) -> None:
