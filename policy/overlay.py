@@ -107,13 +107,21 @@ def lay_over(base: Schema, cuts: Iterable[tuple[Pointer, ArgumentCut]], lookup: 
         place.parts += [part for part in (whose, other) if part]
         if cut.granted is not None and is_own:
             place.granted.append(cut.granted)
-    refused = frozenset[Pointer]().union(*(_need(narrowing, pointer, it, grants) for pointer, it in asked.items()))
+    refused: set[Pointer] = set()
+    for pointer in sorted(asked, key=len, reverse=True):
+        refused |= _need(narrowing, pointer, asked[pointer], grants, pointer in refused)
     granted = tuple((pointer, *each) for pointer, it in asked.items() for each in it.granted)
-    return Overlays(authority.schema(), narrowing.schema(), forbidding.schema(), granted, tuple(late), refused)
+    return Overlays(
+        authority.schema(), narrowing.schema(), forbidding.schema(), granted, tuple(late), frozenset(refused)
+    )
 
 
-def _need(narrowing: Placing, pointer: Pointer, asked: _Asked, grants: Grants) -> frozenset[Pointer]:
-    """Require what is asked for at *pointer*; return the defaults that do not do."""
+def _need(narrowing: Placing, pointer: Pointer, asked: _Asked, grants: Grants, is_refused: bool) -> frozenset[Pointer]:
+    """
+    Require what is asked for at *pointer*; return the places of defaults that do not do.
+
+    *is_refused* says that its default fails already by what is asked deeper in it.
+    """
     if asked.pins:
         if len(pointer) > 1:
             narrowing.require(pointer[:-1], lambda _: True)
@@ -125,7 +133,7 @@ def _need(narrowing: Placing, pointer: Pointer, asked: _Asked, grants: Grants) -
 
     def passes(value: Json) -> bool:
         return (
-            not asked.is_late
+            not (asked.is_late or is_refused)
             and all(validator.accepts(value) for validator in validators)
             and all(grants.allow(kind, action, value) for kind, action in asked.granted)
         )
