@@ -93,7 +93,7 @@ class Guard:
         self._runtime = Runtime(
             clock=self._clock,
             keys=ring,
-            live=LivePolicies(policies, tools, self._watch),
+            live=LivePolicies(policies, tools, self._watch, keys_last=ring.is_lasting),
             journal=opened_journal,
             ledger=opened_ledger,
             interactions=Interactions(time.monotonic),
@@ -215,7 +215,7 @@ class Guard:
             self._registry.add(tool)
             live = self._runtime.live
             live.note_tool()
-            if not live.is_stale and quarantined(live.snapshot, {tool.name: tool}):
+            if not (live.is_stale or is_cataloguing()) and quarantined(live.snapshot, {tool.name: tool}):
                 self._watch.tell_quarantined(tool)
             return decorate(tool, self._runtime)
 

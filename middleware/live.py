@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from gatewright.middleware.identify import VerifiedTokens
 from gatewright.middleware.registration import Tool
 from gatewright.middleware.token import build_verifier
-from gatewright.policy.errors import Misuse
+from gatewright.policy.errors import Finding, Misuse, Place, PolicyInvalid
 from gatewright.policy.folder import DEFERRED, load_policies
 from gatewright.policy.model import PolicySet
 from gatewright.policy.snapshot import Snapshot, compile_snapshot
@@ -29,6 +29,12 @@ from gatewright.policy.store import Health, Listener, Store
 __all__ = ["LivePolicies", "Pair", "cataloguing", "is_cataloguing", "quarantined"]
 
 _CATALOG: Final = "catalog/"
+_NO_KEYS: Final = Finding(
+    Place("identity.yaml"),
+    "keys_missing",
+    "production needs keys that outlive the process",
+    "Guard(…, keys=KeyRing.from_secret(…))",
+)
 _cataloguing: ContextVar[bool] = ContextVar("gatewright_cataloguing", default=False)
 
 
@@ -59,19 +65,25 @@ class LivePolicies:
     The policies of one guard.
 
     A mapping of texts without catalog files takes *tools* as its catalog, once it is first used and again whenever a
-    tool was added since.
+    tool was added since. *keys_last* says that the guard's own keys outlive the process; production needs that.
 
     Raises:
         PolicyInvalid: the policies do not load.
     """
 
     def __init__(
-        self, policies: str | Path | Mapping[str, str], tools: Mapping[str, Tool], listener: Listener[Pair]
+        self,
+        policies: str | Path | Mapping[str, str],
+        tools: Mapping[str, Tool],
+        listener: Listener[Pair],
+        *,
+        keys_last: bool = True,
     ) -> None:
         self.folder = None if isinstance(policies, Mapping) else Path(policies)
         self._texts = Source.from_texts(policies) if isinstance(policies, Mapping) else None
         self._tools = tools
         self._listener = listener
+        self._keys_last = keys_last
         self._lock = RLock()
         self._tokens: VerifiedTokens | None = None
         self._deferring = is_cataloguing()
@@ -142,7 +154,10 @@ class LivePolicies:
     def _source(self) -> Source:
         if self._texts is not None:
             return self._texts
-        return read_folder(self.folder or ".")
+        source = read_folder(self.folder or ".")
+        if not self._deferring:
+            return source
+        return Source({path: text for path, text in source.files.items() if not path.startswith(_CATALOG)})
 
     def _build(self) -> Pair:
         source = self._source()
@@ -159,6 +174,8 @@ class LivePolicies:
         return replace(policies, revision=revision)
 
     def _pair(self, policies: PolicySet, source: Source | None = None) -> Pair:
+        if policies.profiles.get("production") is True and not (self._keys_last or self._deferring):
+            raise PolicyInvalid([_NO_KEYS])
         files = (source or self._source()).files
         before = None if self._tokens is None else self._tokens.verifier
         verifier = build_verifier(policies.profiles, policies.names, files.__getitem__, previous=before)

@@ -173,10 +173,10 @@ def resource_names(call: Call) -> list[str] | None:
 def _judge_again(call: Call) -> Generator[Wait, Any, Stopped | None]:
     """Judge by what counts now, with records loaded afresh; entry, filled arguments and duties must be the same."""
     runtime, earlier = call.runtime, call.verdict
-    call.now = runtime.clock.time()
+    snapshot, tokens = runtime.live.current
+    call.snapshot, call.now = snapshot, runtime.clock.time()
     if call.now >= call.caller.expires_at:
         return _refuse(call, "token: expired", Unauthenticated("token_expired"))
-    snapshot, tokens = runtime.live.current
     try:
         caller = yield Wait(tokens.resolve, call.token, call.now)
     except Unverified as error:
@@ -185,7 +185,7 @@ def _judge_again(call: Call) -> Generator[Wait, Any, Stopped | None]:
     view = admit(snapshot, caller, call.tool_name, call.context)
     if caller.key != call.caller.key or view is None or view.spec.digest != call.tool.spec.digest:
         return _refuse(call, "admission: closed", FORBIDDEN)
-    call.snapshot, call.view, call.records = snapshot, view, {}
+    call.view, call.records = view, {}
     verdict = yield from _settled(call)
     if verdict.status != "ok":
         return _refuse(call, f"{verdict.stage}: {verdict.reason}", _result(verdict), verdict)
