@@ -9,7 +9,7 @@ In come argument cuts with their references filled; out come three overlays over
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
 
 from gatewright.policy.conditions import ConditionSet
@@ -19,9 +19,10 @@ from gatewright.policy.narrowing import imply_types
 from gatewright.policy.placing import Placing
 from gatewright.policy.references import EARLY, Lookup, has_references, substitute
 
-__all__ = ["Grants", "Late", "Overlays", "lay_over"]
+__all__ = ["Grants", "Late", "Overlays", "lay_over", "unfold"]
 
 _WHOSE = frozenset({"const", "enum", "pattern"})
+_DESCENDS = frozenset({"properties", "items"})
 _NEVER: Schema = {"not": {}}
 
 
@@ -74,7 +75,6 @@ class _Asked:
     parts: list[Schema] = field(default_factory=list)
     granted: list[tuple[str, str]] = field(default_factory=list)
     is_late: bool = False
-    is_named: bool = False
     pins: list[Json] = field(default_factory=list)
 
 
@@ -90,13 +90,14 @@ def lay_over(base: Schema, cuts: Iterable[tuple[Pointer, ArgumentCut]], lookup: 
     authority, narrowing, forbidding = Placing(base), Placing(base), Placing(base)
     late: list[Late] = []
     asked: dict[Pointer, _Asked] = {}
-    for pointer, schema, cut, is_own in _unfold(cuts):
+    for pointer, cut in cuts:
+        if cut.how == "hidden" or (cut.how == "narrow" and not (cut.schema or cut.granted)):
+            continue
         place = asked.setdefault(pointer, _Asked())
         if cut.how == "pin":
             place.pins.append(substitute(cut.value, lookup, EARLY, "const"))
             continue
-        place.is_named = place.is_named or is_own
-        whose, other = (cast("Schema", substitute(part, lookup, EARLY)) for part in _split(schema))
+        whose, other = (cast("Schema", substitute(part, lookup, EARLY)) for part in _split(cut.schema))
         waiting = {keyword: value for keyword, value in other.items() if has_references(value)}
         other = {keyword: value for keyword, value in other.items() if keyword not in waiting}
         if waiting:
@@ -105,7 +106,7 @@ def lay_over(base: Schema, cuts: Iterable[tuple[Pointer, ArgumentCut]], lookup: 
         authority.ask(pointer, whose)
         (forbidding if cut.forbidden else narrowing).ask(pointer, other)
         place.parts += [part for part in (whose, other) if part]
-        if cut.granted is not None and is_own:
+        if cut.granted is not None:
             place.granted.append(cut.granted)
     refused: set[Pointer] = set()
     for pointer in sorted(asked, key=len, reverse=True):
@@ -127,7 +128,7 @@ def _need(narrowing: Placing, pointer: Pointer, asked: _Asked, grants: Grants, i
             narrowing.require(pointer[:-1], lambda _: True)
         if any(pin != asked.pins[0] for pin in asked.pins):
             narrowing.ask((), _NEVER)
-    if not (asked.parts or asked.is_late or asked.is_named):
+    if not (asked.parts or asked.granted or asked.is_late):
         return frozenset()
     validators = [compile_schema(imply_types(part)) for part in asked.parts]
 
@@ -141,28 +142,24 @@ def _need(narrowing: Placing, pointer: Pointer, asked: _Asked, grants: Grants, i
     return narrowing.require(pointer, passes)
 
 
-def _unfold(cuts: Iterable[tuple[Pointer, ArgumentCut]]) -> Iterator[tuple[Pointer, Schema, ArgumentCut, bool]]:
-    """Yield what each cut asks and where, and whether there is its own place: `properties` and `items` ask deeper."""
+def unfold(cuts: Iterable[tuple[Pointer, ArgumentCut]]) -> Iterator[tuple[Pointer, ArgumentCut]]:
+    """Yield *cuts* with what `properties` and `items` ask as cuts at pointers of their own."""
     for pointer, cut in cuts:
-        if cut.how == "pin":
-            yield pointer, {}, cut, True
-        elif cut.how == "narrow" and (cut.schema or cut.granted):
-            for place, schema in _places(pointer, cut.schema):
-                yield place, schema, cut, place == pointer
-
-
-def _places(pointer: Pointer, schema: Schema) -> Iterator[tuple[Pointer, Schema]]:
-    inner = {
-        keyword: value
-        for keyword, value in schema.items()
-        if keyword in ("properties", "items") and isinstance(value, Mapping)
-    }
-    yield pointer, {keyword: value for keyword, value in schema.items() if keyword not in inner}
-    for name, child in inner.get("properties", {}).items():
-        if isinstance(child, Mapping):
-            yield from _places((*pointer, name), child)
-    if "items" in inner:
-        yield from _places((*pointer, "*"), inner["items"])
+        inner = {
+            keyword: value
+            for keyword, value in cut.schema.items()
+            if keyword in _DESCENDS and isinstance(value, Mapping)
+        }
+        if cut.how != "narrow" or not inner:
+            yield pointer, cut
+            continue
+        rest = {keyword: value for keyword, value in cut.schema.items() if keyword not in inner}
+        yield pointer, replace(cut, schema={"type": "object" if "properties" in inner else "array", **rest})
+        below = [((*pointer, name), child) for name, child in inner.get("properties", {}).items()]
+        below += [((*pointer, "*"), inner["items"])] if "items" in inner else []
+        for place, child in below:
+            schema: Schema = child if isinstance(child, Mapping) else {"not": {}} if child is False else {}
+            yield from unfold([(place, ArgumentCut("narrow", schema=schema, forbidden=cut.forbidden))])
 
 
 def _split(schema: Schema) -> tuple[Schema, Schema]:

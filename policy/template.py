@@ -30,7 +30,7 @@ from gatewright.policy.model import (
     ToolSpec,
 )
 from gatewright.policy.narrowing import narrow
-from gatewright.policy.overlay import Grants, Overlays, lay_over
+from gatewright.policy.overlay import Grants, Overlays, lay_over, unfold
 from gatewright.policy.placing import ask_at
 from gatewright.policy.pruning import adjust, prune
 from gatewright.policy.references import EARLY, Lookup, substitute
@@ -168,7 +168,7 @@ def open_entry(
     """
     fixed_limits = [limit for limit in limits if limit.unless is None]
     sources: list[Entry | Limit] = [entry, *fixed_limits]
-    cuts = [item for source in sources for item in source.arguments.items()]
+    cuts = list(unfold(item for source in sources for item in source.arguments.items()))
     pins = {pointer: substitute(cut.value, lookup, EARLY, "const") for pointer, cut in cuts if cut.how == "pin"}
     texts = {pointer: cut.texts for pointer, cut in reversed(cuts) if cut.texts}
     gone = _gone(spec.schema, entry, cuts)
@@ -247,7 +247,7 @@ class _Builder:
             facts=ConditionSet(cast("Conditions", unless.get("facts", {}))),
             context=ConditionSet(cast("Conditions", unless.get("context", {}))),
             resolvable=bool(unless) and not set(unless) - {"facts", "context"},
-            arguments=self.template(list(limit.arguments.items())) if limit.arguments else None,
+            arguments=self.template(list(unfold(limit.arguments.items()))) if limit.arguments else None,
         )
 
 
