@@ -33,7 +33,7 @@ from gatewright.policy.narrowing import narrow
 from gatewright.policy.overlay import Grants, Overlays, lay_over, unfold
 from gatewright.policy.placing import ask_at
 from gatewright.policy.pruning import adjust, prune
-from gatewright.policy.references import EARLY, Lookup, substitute
+from gatewright.policy.references import EARLY, Lookup, Unfilled, substitute
 
 __all__ = [
     "REASON",
@@ -228,17 +228,25 @@ class _Builder:
     lookup: Lookup
     grants: Grants
 
-    def template(self, cuts: Sequence[tuple[Pointer, ArgumentCut]]) -> ArgumentTemplate:
+    def template(self, cuts: Sequence[tuple[Pointer, ArgumentCut]], *, may_be_off: bool = False) -> ArgumentTemplate:
         seen = [cut for cut in cuts if not _inside(_where(*cut), self.gone)]
         unseen = [cut for cut in cuts if _inside(_where(*cut), self.gone)]
         overlays = lay_over(self.visible, seen, self.lookup, self.grants)
         hidden = lay_over(self.base, unseen, self.lookup, self.grants)
-        grants = tuple(
-            ask_at(self.visible, pointer, self.grants.show(kind, action)) for pointer, kind, action in overlays.granted
-        )
+        shown = {pointer: self._granted(kind, action, may_be_off) for pointer, kind, action in overlays.granted}
         for _, kind, action in hidden.granted:
-            self.grants.show(kind, action)
+            self._granted(kind, action, may_be_off)
+        grants = tuple(ask_at(self.visible, pointer, schema) for pointer, schema in shown.items())
         return ArgumentTemplate(self.base, self.visible, overlays, hidden, grants)
+
+    def _granted(self, kind: str, action: str, may_be_off: bool) -> Schema:
+        """What is granted, as a schema; that nothing is closes the entry, unless the limit that asks may be off."""
+        try:
+            return self.grants.show(kind, action)
+        except Unfilled:
+            if may_be_off:
+                return {"type": "string"}
+            raise
 
     def conditional(self, tool: str, limit: Limit) -> Conditional:
         unless = limit.unless or {}
@@ -247,7 +255,9 @@ class _Builder:
             facts=ConditionSet(cast("Conditions", unless.get("facts", {}))),
             context=ConditionSet(cast("Conditions", unless.get("context", {}))),
             resolvable=bool(unless) and not set(unless) - {"facts", "context"},
-            arguments=self.template(list(unfold(limit.arguments.items()))) if limit.arguments else None,
+            arguments=self.template(list(unfold(limit.arguments.items())), may_be_off=True)
+            if limit.arguments
+            else None,
         )
 
 
