@@ -59,9 +59,9 @@ class Wait:
     __slots__ = ("arguments", "deadline", "function")
 
     def __init__(self, function: Callable[..., Any], *arguments: object, deadline: float | None = None) -> None:
-        self.function = function
-        self.arguments = arguments
-        self.deadline = deadline
+        self.function: Callable[..., Any] = function
+        self.arguments: tuple[object, ...] = arguments
+        self.deadline: float | None = deadline
 
 
 Outcome: TypeAlias = "Stopped | Generator[Wait, Any, Stopped | None] | None"

@@ -45,14 +45,14 @@ class Chain:
     __slots__ = ("deciding", "entering", "leaving", "steps")
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self.steps = tuple(steps)
+        self.steps: tuple[Step, ...] = tuple(steps)
         names = [step.name for step in steps]
         at = names.index("recheck")
         if names[at : at + 2] != ["recheck", "execute"]:
             raise Misuse("execute comes right after recheck", "nothing may happen between the two")
-        self.deciding = self.steps[:at]
-        self.entering = self.steps[at : at + 2]
-        self.leaving = self.steps[at + 2 :]
+        self.deciding: tuple[Step, ...] = self.steps[:at]
+        self.entering: tuple[Step, ...] = self.steps[at : at + 2]
+        self.leaving: tuple[Step, ...] = self.steps[at + 2 :]
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)

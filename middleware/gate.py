@@ -23,7 +23,7 @@ class Gate:
     def __init__(self) -> None:
         self._lock = Lock()
         self._state = "open"
-        self.was_entered = False
+        self.was_entered: bool = False
 
     def enter(self) -> bool:
         """Return whether the body may be entered."""

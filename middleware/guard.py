@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack
 
-from gatewright.middleware import check as checking
 from gatewright.middleware.accept import catalog_changes, catalog_files, write_catalog
 from gatewright.middleware.call import Arguments, Call, Clock
 from gatewright.middleware.chain import Chain, OwnStep
+from gatewright.middleware.check import check
 from gatewright.middleware.decorate import decorate
 from gatewright.middleware.enter import given_up
 from gatewright.middleware.history import call_events, tell_call
@@ -32,7 +32,7 @@ from gatewright.middleware.places import open_keys, open_stores
 from gatewright.middleware.record import Event
 from gatewright.middleware.registration import Check, Fact, Resource, Rule, SchemaSource, Statement, register
 from gatewright.middleware.registry import Registry
-from gatewright.middleware.results import MAX_REPAIRS, Result
+from gatewright.middleware.results import MAX_REPAIRS, Forbidden, InvalidArguments, Ok, Result
 from gatewright.middleware.runtime import Runtime, declared_context, last_call_id
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import OpenCall, Session, left_open
@@ -62,8 +62,6 @@ class Guard:
     Raises:
         PolicyInvalid: the policies do not load; every finding has file, line and column.
     """
-
-    check = staticmethod(checking.check)
 
     def __init__(
         self,
@@ -248,7 +246,7 @@ class Guard:
         """
         Open a call for the guarded function to continue once, inside the block: what adapters of frameworks do.
 
-        Where the call is stopped, its `result` is there at once and the function must not be called.
+        Where it is stopped, its `result` is there at once, and the function must not be called.
         """
         call = self._current().open_call(name, arguments, **options)
         left = OpenCall(call, decide(call))
@@ -314,17 +312,35 @@ class Guard:
         folder = self.folder
         if folder is None:
             raise Misuse("these policies are in memory", "their catalog is the registered tools")
-        files = self.catalog()
-        changes = catalog_changes(folder, files)
-        write_catalog(folder, files, changes)
+        changes = catalog_changes(folder, self.catalog())
+        write_catalog(folder, self.catalog(), changes)
         if changes:
             self._runtime.live.reload()
         return tuple(changes)
 
+    @staticmethod
+    def check(
+        schema_or_tool: Schema | Callable[..., Any],
+        arguments: Arguments,
+        *,
+        rules: Sequence[Rule] = (),
+        settings: Mapping[str, Any] | None = None,
+        locale: str = "en",
+    ) -> Ok | InvalidArguments | Forbidden:
+        """
+        Judge JSON by a schema and rules, or by those of a guarded function; what passes comes back with defaults.
+
+        Authorizes and runs nothing: for structured output, metadata filters and batches.
+
+        Raises:
+            Misuse: the schema is outside the dialect, or the function is not guarded.
+        """
+        return check(schema_or_tool, arguments, rules=rules, settings=settings, locale=locale)
+
     def _current(self) -> Runtime:
-        """The runtime, with the tools that were added since."""
-        if self._runtime.live.is_stale:
-            self._runtime.live.complete()
+        live = self._runtime.live
+        if live.is_stale:
+            live.complete()
         return self._runtime
 
     def _opened_all(self, calls: Iterable[ToolCall | tuple[Any, ...]], options: BatchOptions) -> Iterator[Call]:

@@ -90,8 +90,8 @@ class Interaction:
     __slots__ = ("_lock", "_progress", "id", "task")
 
     def __init__(self, id: str, task: str | None = None) -> None:
-        self.id = id
-        self.task = task
+        self.id: str = id
+        self.task: str | None = task
         self._progress: dict[tuple[str, str, str], Progress] = {}
         self._lock = Lock()
 

@@ -79,7 +79,7 @@ class LivePolicies:
         *,
         keys_last: bool = True,
     ) -> None:
-        self.folder = None if isinstance(policies, Mapping) else Path(policies)
+        self.folder: Path | None = None if isinstance(policies, Mapping) else Path(policies)
         self._texts = Source.from_texts(policies) if isinstance(policies, Mapping) else None
         self._tools = tools
         self._listener = listener
@@ -89,7 +89,7 @@ class LivePolicies:
         self._deferring = is_cataloguing()
         self._own_catalog = self._texts is not None and not any(True for _ in self._texts.under("catalog", ".json"))
         self._store: Store[Pair] | None = None
-        self.is_stale = self._own_catalog
+        self.is_stale: bool = self._own_catalog
         if self._own_catalog:
             self._pair(load_policies(self._source(), DEFERRED))
         else:

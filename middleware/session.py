@@ -43,9 +43,9 @@ class Session:
     ) -> None:
         self._owner = owner
         self._token = token
-        self.context = context
-        self.interaction = interaction
-        self.parent = parent
+        self.context: JsonObject = context
+        self.interaction: Interaction | str | None = interaction
+        self.parent: str | None = parent
         self.outer: Session | None = None
         self._closed = False
         self._variable: Any = None
@@ -110,9 +110,9 @@ class OpenCall:
     __slots__ = ("call", "result", "taken")
 
     def __init__(self, call: Call, result: Result | None) -> None:
-        self.call = call
-        self.result = result
-        self.taken = result is not None
+        self.call: Call = call
+        self.result: Result | None = result
+        self.taken: bool = result is not None
 
 
 _open: ContextVar[OpenCall | None] = ContextVar("gatewright_open_call", default=None)

@@ -18,7 +18,7 @@ from gatewright.policy.errors import Misuse
 
 __all__ = ["app", "interaction", "show"]
 
-app = typer.Typer(help="What happened to calls.", no_args_is_help=True)
+app: typer.Typer = typer.Typer(help="What happened to calls.", no_args_is_help=True)
 
 _DEFAULT = (Path(".gatewright/events.db"), Path(".gatewright/ledger.db"))
 _Places = Annotated[list[str] | None, typer.Option("--from", help="A journal or ledger; may be said several times.")]

@@ -17,7 +17,7 @@ from gatewright.policy.errors import Misuse, PolicyInvalid
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="gatewright",
     help="Authorization between a language model and the functions it may call.",
     no_args_is_help=True,
