@@ -8,60 +8,92 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 import rfc8785
 
 from gatewright.policy.dialect import SchemaInvalid, check_schema
-from gatewright.policy.errors import Place
-from gatewright.policy.formats import Findings, read_text
-from gatewright.policy.model import FactSpec, Json, JsonObject, ResourceSpec, ToolSpec
+from gatewright.policy.errors import GatewrightError, Place, PolicyInvalid
+from gatewright.policy.fields import NAME
+from gatewright.policy.formats import Findings, Node, read_documents, read_text
+from gatewright.policy.model import FactSpec, Json, JsonObject, ResourceSpec, Schema, ToolSpec
+from gatewright.policy.names import check_alike
+from gatewright.policy.nearest import nearest
 from gatewright.policy.source import Source
+from gatewright.policy.validator import compile_schema
 
-__all__ = ["read_specs", "render_spec", "spec_digest", "spec_from_json", "spec_path", "spec_to_json"]
+__all__ = [
+    "SpecInvalid",
+    "locate",
+    "read_catalog",
+    "read_specs",
+    "render_spec",
+    "spec_digest",
+    "spec_from_json",
+    "spec_path",
+    "spec_to_json",
+]
 
-_KEYS: Final = frozenset(
-    {
-        "name",
-        "kind",
-        "action",
-        "description",
-        "use_when",
-        "not_for",
-        "schema",
-        "result",
-        "facts",
-        "resources",
-        "flags",
-        "rules",
-        "checks",
-        "reasons",
-        "context",
-    }
-)
-_FLAGS: Final = frozenset({"echo", "secret", "loggable"})
+_TEXTS: Final = ("name", "action", "description", "use_when", "not_for")
+_MAPS: Final = ("facts", "resources", "flags", "context")
+_LISTS: Final = ("rules", "checks", "reasons")
+_KEYS: Final = (*_TEXTS, "kind", "schema", "result", *_MAPS, *_LISTS)
+_RESOURCE_KEYS: Final = ("type", "at", "scope", "attributes")
+_FLAGS: Final = ("echo", "secret", "loggable")
+_KINDS: Final[Mapping[str, Literal["read", "write"]]] = {"read": "read", "write": "write"}
+_SCOPES: Final[Mapping[str, Literal["tenant", "any"]]] = {"tenant": "tenant", "any": "any"}
+_LARGEST_EXACT: Final = 2**53 - 1
+_REWRITE: Final = "write it again: gatewright catalog APP:GUARD --write"
+
+
+class SpecInvalid(GatewrightError):
+    """
+    A catalog entry is not one.
+
+    Attributes:
+        path: keys and indices that lead to the fault. message: what is wrong. hint: how to mend it.
+    """
+
+    code = "bad_catalog"
+
+    def __init__(self, path: tuple[str, ...], message: str, hint: str = "") -> None:
+        self.path = path
+        self.message = message
+        self.hint = hint
+        super().__init__(path, message, hint)
+
+    def __str__(self) -> str:
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"/{'/'.join(self.path)}: {self.message}{hint}"
+
+
+def read_catalog(source: Source) -> dict[str, ToolSpec]:
+    """
+    Return the tools of the source's catalog/*.json by name.
+
+    Raises:
+        PolicyInvalid: with every finding in these files.
+    """
+    findings = Findings()
+    found = read_specs(source, findings)
+    if findings.errors():
+        raise PolicyInvalid(findings.all)
+    return found
 
 
 def read_specs(source: Source, findings: Findings) -> dict[str, ToolSpec]:
     """Return the tools of catalog/*.json by name; a file that cannot be read is a finding."""
     found: dict[str, ToolSpec] = {}
     for path in source.under("catalog", ".json"):
-        text = read_text(path, source.files[path], findings)
-        if text is None:
-            continue
-        try:
-            spec = spec_from_json(cast("JsonObject", json.loads(text)))
-        except json.JSONDecodeError as error:
-            findings.add(Place(path, error.lineno, error.colno), "json", "this is no JSON")
-        except (SchemaInvalid, KeyError, TypeError, ValueError, AttributeError) as error:
-            hint = "write it again: gatewright catalog APP:GUARD --write"
-            findings.add(Place(path), "bad_catalog", f"this is no catalog entry: {error}", hint)
-        else:
-            if path != spec_path(spec.name):
-                findings.add(Place(path), "bad_catalog", f"the tool {spec.name!r} belongs in {spec_path(spec.name)}")
+        spec = _read_file(path, source.files[path], findings)
+        if spec is not None and path != spec_path(spec.name):
+            message = f"the tool {spec.name!r} belongs in {spec_path(spec.name)}"
+            findings.add(locate(path, source.files[path], ("name",)), "bad_catalog", message, "name the file so")
+        elif spec is not None:
             found[spec.name] = spec
+    check_alike(((name, Place(spec_path(name))) for name in found), "tool", findings)
     return found
 
 
@@ -92,45 +124,49 @@ def spec_to_json(spec: ToolSpec) -> dict[str, Json]:
     return {name: value for name, value in whole.items() if value not in (None, {}, [], ())}
 
 
-def spec_from_json(data: JsonObject) -> ToolSpec:
+def spec_from_json(data: JsonObject, *, is_known: bool = False) -> ToolSpec:
     """
-    Return the spec that *data* states.
+    Return the spec that *data* states; *is_known* as `check_schema` has it.
 
     Raises:
-        ValueError: an unknown key, kind or flag. KeyError, TypeError: a missing or mistyped part.
-        SchemaInvalid: a schema outside the dialect.
+        SpecInvalid: an unknown key, a missing or mistyped part.
+        SchemaInvalid: an argument schema outside the dialect.
     """
-    whole = cast("dict[str, Any]", data)
-    if set(whole) - _KEYS:
-        raise ValueError(f"unknown key {min(set(whole) - _KEYS)!r}")
-    if whole["kind"] not in ("read", "write"):
-        raise ValueError("a tool's kind is read or write")
-    flags = {pointer: frozenset(names) for pointer, names in whole.get("flags", {}).items()}
-    if any(names - _FLAGS for names in flags.values()):
-        raise ValueError("a flag is echo, secret or loggable")
+    for name in data:
+        _check_choice(name, _KEYS, (name,), "key")
+    for name in (*_TEXTS, "kind", "schema"):
+        if name not in data:
+            raise SpecInvalid((), f"{name!r} is missing")
+    texts = {name: _text(data[name], (name,)) for name in _TEXTS}
+    if not NAME.fullmatch(texts["name"]):
+        raise SpecInvalid(("name",), "a tool's name is made of 1 to 128 letters, digits, _ . and -")
+    maps = {name: _mapping(data.get(name, {}), (name,)) for name in _MAPS}
+    lists = {name: _names(data.get(name, ()), (name,)) for name in _LISTS}
+    schema = check_schema(_mapping(data["schema"], ("schema",)), where=texts["name"], is_known=is_known)
     spec = ToolSpec(
-        name=whole["name"],
-        kind=whole["kind"],
-        action=whole["action"],
-        description=whole["description"],
-        use_when=whole["use_when"],
-        not_for=whole["not_for"],
-        schema=check_schema(whole["schema"], where=whole["name"]),
-        result=whole.get("result"),
-        facts={name: FactSpec(name, each.get("field", "")) for name, each in whole.get("facts", {}).items()},
-        resources={name: _resource_from_json(name, each) for name, each in whole.get("resources", {}).items()},
-        flags=flags,
-        rules=tuple(whole.get("rules", ())),
-        checks=tuple(whole.get("checks", ())),
-        reasons=frozenset(whole.get("reasons", ())),
-        context=whole.get("context", {}),
+        **texts,
+        kind=_KINDS[_check_choice(data["kind"], _KINDS, ("kind",), "kind")],
+        schema=schema,
+        result=_schema(data.get("result"), ("result",)),
+        facts={name: _fact(name, each) for name, each in maps["facts"].items()},
+        resources={name: _resource(name, each) for name, each in maps["resources"].items()},
+        flags={pointer: _flags(pointer, each) for pointer, each in maps["flags"].items()},
+        rules=lists["rules"],
+        checks=lists["checks"],
+        reasons=frozenset(lists["reasons"]),
+        context={name: _schema(each, ("context", name)) or {} for name, each in maps["context"].items()},
     )
     return replace(spec, digest=spec_digest(spec))
 
 
 def spec_digest(spec: ToolSpec) -> str:
-    """SHA-256 over the catalog form of *spec* (RFC 8785), in hex."""
-    return hashlib.sha256(rfc8785.dumps(cast("dict[str, Any]", spec_to_json(spec)))).hexdigest()
+    """SHA-256 over the catalog form of *spec* (RFC 8785), in hex; integers that a double cannot hold stand as text."""
+    whole = spec_to_json(spec)
+    try:
+        text = rfc8785.dumps(cast("dict[str, Any]", whole))
+    except rfc8785.IntegerDomainError:
+        text = rfc8785.dumps(cast("dict[str, Any]", _exact(whole)))
+    return hashlib.sha256(text).hexdigest()
 
 
 def render_spec(spec: ToolSpec) -> str:
@@ -138,12 +174,135 @@ def render_spec(spec: ToolSpec) -> str:
     return json.dumps(spec_to_json(spec), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
+class _Twice(ValueError):
+    """A JSON object names a key twice."""
+
+
+def _read_file(path: str, content: bytes, findings: Findings) -> ToolSpec | None:
+    text = read_text(path, content, findings)
+    if text is None:
+        return None
+    try:
+        return spec_from_json(
+            _mapping(json.loads(text, object_pairs_hook=_once, parse_constant=_refuse), ()), is_known=True
+        )
+    except json.JSONDecodeError as error:
+        findings.add(Place(path, error.lineno, error.colno), "json", f"this is no JSON: {error.msg}", _REWRITE)
+    except (_Twice, RecursionError) as error:
+        findings.add(Place(path), "json", f"this is no JSON that is used here: {error}", _REWRITE)
+    except SpecInvalid as error:
+        hint = error.hint or _REWRITE
+        findings.add(locate(path, content, error.path), error.code, error.message, hint)
+    except SchemaInvalid as error:
+        place = locate(path, content, ("schema", *error.pointer.split("/")[1:]))
+        findings.add(place, "bad_catalog", f"the schema is outside the dialect: {error.reason}", error.hint or _REWRITE)
+    return None
+
+
+def locate(path: str, content: bytes, steps: tuple[str, ...]) -> Place:
+    """Return the place that *steps* lead to, as near as the text tells: JSON is read as YAML for its positions."""
+    documents = read_documents(path, content, Findings())
+    node = documents[0] if documents else Node(None, Place(path), {})
+    place = node.place
+    for step in steps:
+        if isinstance(node.value, dict) and step in node.value:
+            place, node = node.keys[step], node.value[step]
+        elif isinstance(node.value, list) and step.isdigit() and int(step) < len(node.value):
+            node = node.value[int(step)]
+            place = node.place
+        else:
+            break
+    return place
+
+
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
+    return found
+
+
+def _refuse(name: str) -> Json:
+    raise _Twice(f"{name} is no JSON number")
+
+
+def _mapping(value: object, path: tuple[str, ...]) -> JsonObject:
+    if not isinstance(value, Mapping):
+        raise SpecInvalid(path, "this must be an object")
+    return value
+
+
+def _text(value: object, path: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise SpecInvalid(path, "this must be a text")
+    return value
+
+
+def _names(value: object, path: tuple[str, ...]) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise SpecInvalid(path, "this must be a list of names")
+    return tuple(_text(item, (*path, str(index))) for index, item in enumerate(value))
+
+
+def _check_choice(value: object, known: Collection[str], path: tuple[str, ...], what: str) -> str:
+    name = value if isinstance(value, str) else ""
+    if name not in known:
+        raise SpecInvalid(path, f"no such {what}: {name!r}", nearest(name, known))
+    return name
+
+
+def _schema(value: object, path: tuple[str, ...]) -> Schema | None:
+    """A schema of results, attributes or context, which may be of any root type."""
+    if value is None:
+        return None
+    schema = _mapping(value, path)
+    try:
+        compile_schema(schema)
+    except SchemaInvalid as error:
+        raise SpecInvalid((*path, *error.pointer.split("/")[1:]), f"this is no schema: {error.reason}") from error
+    return schema
+
+
+def _fact(name: str, data: object) -> FactSpec:
+    parts = _mapping(data, ("facts", name))
+    for key in parts:
+        _check_choice(key, ("field",), ("facts", name, key), "key of a fact")
+    field = parts.get("field", "")
+    if not isinstance(field, str):
+        raise SpecInvalid(("facts", name, "field"), "this must be a JSON pointer")
+    return FactSpec(name, field)
+
+
+def _flags(pointer: str, value: object) -> frozenset[str]:
+    path = ("flags", pointer)
+    return frozenset(_check_choice(flag, _FLAGS, path, "flag") for flag in _names(value, path))
+
+
+def _resource(name: str, data: object) -> ResourceSpec:
+    path = ("resources", name)
+    parts = _mapping(data, path)
+    for key in parts:
+        _check_choice(key, _RESOURCE_KEYS, (*path, key), "key of a resource")
+    return ResourceSpec(
+        name=name,
+        type=_text(parts.get("type"), (*path, "type")),
+        at=_text(parts.get("at"), (*path, "at")),
+        scope=_SCOPES[_check_choice(parts.get("scope", "any"), _SCOPES, (*path, "scope"), "scope")],
+        attributes=_schema(parts.get("attributes"), (*path, "attributes")),
+    )
+
+
 def _resource_to_json(spec: ResourceSpec) -> dict[str, Json]:
     whole: dict[str, Json] = {"type": spec.type, "at": spec.at, "scope": spec.scope}
     return whole if spec.attributes is None else {**whole, "attributes": spec.attributes}
 
 
-def _resource_from_json(name: str, data: Mapping[str, Any]) -> ResourceSpec:
-    if set(data) - {"type", "at", "scope", "attributes"} or data.get("scope", "any") not in ("tenant", "any"):
-        raise ValueError(f"the resource {name!r} has a key or a scope that is none")
-    return ResourceSpec(name, data["type"], data["at"], data.get("scope", "any"), data.get("attributes"))
+def _exact(value: Json) -> Json:
+    """*value* with integers beyond a double's as objects that no schema can hold otherwise."""
+    if isinstance(value, Mapping):
+        return {name: _exact(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(item) for item in value]
+    is_large = isinstance(value, int) and not -_LARGEST_EXACT <= value <= _LARGEST_EXACT
+    return {"\x00integer": str(value)} if is_large else value

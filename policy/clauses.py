@@ -23,6 +23,7 @@ __all__ = ["Target", "check_clause", "check_data", "no_reference"]
 
 _CLAUSE: Final = KEYWORDS - {"$ref", "$defs", "$schema", "$id"}
 _NUMBER_WORDS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+_BOUNDS: Final = _NUMBER_WORDS - {"multipleOf"}
 _COUNT_WORDS: Final = frozenset(word for word in IMPLIED if word.startswith(("min", "max"))) - _NUMBER_WORDS
 _FILLED_WITH: Final[Mapping[str, tuple[frozenset[str], Json]]] = {
     **dict.fromkeys(_NUMBER_WORDS, (frozenset({"integer", "number"}), 1)),
@@ -168,7 +169,9 @@ class _Clause:
 def _check_compiles(node: Node, reader: Reader, beside: Collection[str]) -> None:
     """Find values that their keyword does not take, by compiling the schema with its references filled in."""
     plain = node.plain()
-    if not isinstance(plain, Mapping):
+    if not isinstance(plain, Mapping) or all(
+        _is_plainly_sound(*pair) for pair in plain.items() if pair[0] not in beside
+    ):
         return
     try:
         compile_schema(cast("Schema", _filled("", {word: plain[word] for word in plain if word not in beside})))
@@ -177,6 +180,15 @@ def _check_compiles(node: Node, reader: Reader, beside: Collection[str]) -> None
         reader.findings.add(
             place.place, "bad_schema", "this is no schema", error.hint or "see the keyword's kind of value"
         )
+
+
+def _is_plainly_sound(keyword: str, value: Json) -> bool:
+    """Whether *keyword* takes *value* without any doubt; most narrowing is that plain."""
+    if keyword == "const" or isinstance(value, bool):
+        return keyword == "const"
+    return isinstance(value, int | float) and (
+        keyword in _BOUNDS or (keyword in _COUNT_WORDS and isinstance(value, int) and value >= 0)
+    )
 
 
 def _filled(keyword: str, value: Json) -> Json:

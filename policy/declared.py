@@ -8,7 +8,7 @@ claims and results, and findings for conditions and references that name somethi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, cast
 
 from gatewright.policy.clauses import Target, check_clause
@@ -33,7 +33,7 @@ class Declared:
     """
     What one tool's policy may name.
 
-    *tool* is None where the catalog is not known yet; *tools* are the names of all tools then None too. *claims* are
+    *tool* is None where the catalog is not known yet, and so is *tools*, the names of all tools. *claims* are
     the declared claims with their schemas.
     """
 
@@ -42,12 +42,16 @@ class Declared:
     claims: Mapping[str, Schema]
     uses: Uses
     tools: frozenset[str] | None = None
+    _asked: dict[tuple[Kind, str], Known] = field(default_factory=dict, compare=False, repr=False)
 
     def known(self, kind: Kind, resource: str = "") -> Known:
         """Return what is known of the map of all that is of *kind*; *resource* says whose attributes."""
-        what = {"result": "field of the result", "attribute": f"attribute of {resource}"}.get(kind, kind)
-        code = "unknown_field" if kind == "result" else f"unknown_{kind}"
-        return Known.of(self._schema(kind, resource), code, what)
+        known = self._asked.get((kind, resource))
+        if known is None:
+            what = {"result": "field of the result", "attribute": f"attribute of {resource}"}.get(kind, kind)
+            code = "unknown_field" if kind == "result" else f"unknown_{kind}"
+            known = self._asked[kind, resource] = Known.of(self._schema(kind, resource), code, what)
+        return known
 
     def is_resource(self, name: str) -> bool:
         """Whether the tool names a resource *name*."""

@@ -38,32 +38,35 @@ class CheckedSchema:
     notes: tuple[Note, ...]
 
 
-def check_schema(schema: Schema, *, where: str) -> Schema:
+def check_schema(schema: Schema, *, where: str, is_known: bool = False) -> Schema:
     """
     Return *schema* normalised: closed, in draft 2020-12, its references all `#/$defs/NAME`.
+
+    *is_known* says that it comes from a catalog, so that its tool's registration has had the second opinion on it.
 
     Raises:
         SchemaInvalid: it is outside the dialect; names *where*, the place and a stable reason.
     """
-    return read_schema(schema, where=where).schema
+    return read_schema(schema, where=where, is_known=is_known).schema
 
 
-def read_schema(schema: Schema, *, where: str) -> CheckedSchema:
+def read_schema(schema: Schema, *, where: str, is_known: bool = False) -> CheckedSchema:
     """Return *schema* normalised, with the notes; raises as `check_schema` does."""
     try:
-        return _read(schema)
+        return _read(schema, is_known)
     except SchemaInvalid as error:
         raise SchemaInvalid(error.reason, error.pointer, where=where, hint=error.hint) from error
 
 
-def _read(schema: Schema) -> CheckedSchema:
+def _read(schema: Schema, is_known: bool) -> CheckedSchema:
     _check_size(schema)
     migrated = migrate(cast("Schema", thaw(schema)))
     check_expansion(migrated.body, migrated.definitions, migrated.places)
     body, notes = _object_root(migrated.body, migrated.definitions)
     closed = close(body, migrated.definitions)
     whole = with_definitions(closed.body, closed.definitions)
-    _ask_second_opinion(whole)
+    if not is_known:
+        _ask_second_opinion(whole)
     compile_schema(whole)
     return CheckedSchema(whole, (*migrated.notes, *notes, *closed.notes))
 

@@ -6,7 +6,9 @@ In comes a `Source`; out comes a frozen `PolicySet`, or `PolicyInvalid` with all
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
@@ -17,6 +19,7 @@ from gatewright.policy.documents import Documents
 from gatewright.policy.errors import Place, PolicyInvalid
 from gatewright.policy.expectations import Expectations
 from gatewright.policy.fields import Reader
+from gatewright.policy.fitness import check_specs
 from gatewright.policy.formats import Findings, Node, read_documents, read_text
 from gatewright.policy.identity import Identity, read_identity
 from gatewright.policy.knowledge import ANY
@@ -66,11 +69,24 @@ def load_policies(source: Source, catalog: Mapping[str, ToolSpec] | Deferred | N
     Raises:
         PolicyInvalid: with every finding, sorted by file, line and column.
     """
-    loading = _Loading(source, catalog)
-    policies = loading.load()
+    with _uncollected():
+        loading = _Loading(source, catalog)
+        policies = loading.load()
     if loading.findings.errors():
         raise PolicyInvalid(loading.findings.all)
     return policies
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the collector from walking all that is being built, which is none of it garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _Loading:
@@ -94,6 +110,8 @@ class _Loading:
         self.names = NO_NAMES if names is None else read_names(names, self.reader)
         self.identity = read_identity(self._one("identity.yaml", is_needed=True), self.reader)
         check_paths(self.source, self.names, self.identity.key_files, self.findings)
+        if self.tools is not None:
+            check_specs(self.catalog, self.source, self.names, self.findings)
         self._conditions()
         documents = Documents(self.tools, self.declared, self.reader)
         for path in self.source.under("tools", ".yaml"):

@@ -8,7 +8,7 @@ cannot tell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 from gatewright.policy.model import Json, Pointer, Schema
@@ -33,6 +33,7 @@ class Known:
     root: Schema | None = None
     code: str = "unknown_field"
     what: str = "field"
+    _steps: dict[str, Known] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, schema: Schema | None, code: str = "unknown_field", what: str = "field") -> Known:
@@ -42,12 +43,14 @@ class Known:
 
     def at(self, name: str) -> Known:
         """Return what is known of the member *name*, `*` for elements."""
-        root = self.root or {}
-        found: list[Schema] = []
-        for schema in self.schemas:
-            steps = children(schema, ("*",), root) if name == "*" else _members(schema, name, root)
-            found.extend(steps)
-        return replace(self, schemas=tuple(found))
+        known = self._steps.get(name)
+        if known is None:
+            root = self.root or {}
+            found: list[Schema] = []
+            for schema in self.schemas:
+                found.extend(children(schema, ("*",), root) if name == "*" else _members(schema, name, root))
+            known = self._steps[name] = Known(tuple(found), self.root, self.code, self.what)
+        return known
 
     def along(self, pointer: Pointer) -> Known | None:
         """Return what is known of the value at *pointer*, or None where there can be none."""

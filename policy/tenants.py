@@ -29,9 +29,9 @@ class Delegated:
     """
     What tenant folders may say in rows.
 
-    Denies are free; so are rows for types that are bound to the tenant: each resource of the type is loaded inside
-    the caller's tenant, or a limit that is always on holds its `tenant` to the caller's. Allows on tools and g rows are
-    for what names.yaml delegates, a delegated group with its tools.
+    Denies are free; so are rows for types that are bound to the tenant: each open tool loads its records inside the
+    caller's tenant, or has a limit that is always on and holds their `tenant` to the caller's. Allows on tools and
+    g rows are for what names.yaml delegates, a delegated group with its tools.
     """
 
     def __init__(
@@ -76,9 +76,11 @@ def _open_types(catalog: Mapping[str, ToolSpec], policies: Mapping[str, ToolPoli
     """Types that are not bound to a tenant → the first tool that shows it."""
     found: dict[str, str] = {}
     for tool in catalog.values():
-        limits = policies[tool.name].limits if tool.name in policies else ()
+        policy = policies.get(tool.name)
+        if policy is None or not policy.allow:
+            continue
         for name, resource in tool.resources.items():
-            if resource.scope != "tenant" and not any(_binds(limit, name) for limit in limits):
+            if resource.scope != "tenant" and not any(_binds(limit, name) for limit in policy.limits):
                 found.setdefault(resource.type, tool.name)
     return found
 
