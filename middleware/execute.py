@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
 from typing import Any, Final
 
@@ -21,12 +21,13 @@ from gatewright.middleware.drive import answer_waits_async
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.operations import RunningOperation, running
 from gatewright.middleware.recheck import is_unchanged, recheck_again, resource_names
-from gatewright.middleware.session import entered
-from gatewright.middleware.supply import copy_arguments
+from gatewright.middleware.session import body_session
+from gatewright.middleware.supply import copy_arguments, copy_value
 from gatewright.middleware.whereabouts import place_of
 
 __all__ = ["Late", "execute", "timeout_of"]
 
+_NOTHING: Final = nullcontext()
 _RECHECK_ITEMS: Final = 100
 _RECHECK_SECONDS: Final = 1.0
 _log = logging.getLogger("gatewright")
@@ -52,7 +53,8 @@ def execute(call: Call) -> Outcome:
     if call.tool.flavour != "sync":
         return _execute_async(call, arguments, began)
     try:
-        with _inside(call):
+        _pass(call)
+        with body_session(call), _operating(call):
             value = call.tool.function(**arguments)
     except Late:
         raise
@@ -71,21 +73,19 @@ def timeout_of(call: Call) -> float | None:
 def bound_arguments(call: Call) -> dict[str, Any]:
     """Return the keyword arguments of the function; what is JSON is copied, so that the judged value stays as it is."""
     given = call.verdict.arguments or {}
-    fresh = copy_arguments(given)
-    bound: dict[str, Any] = {}
+    bound: dict[str, Any] = copy_arguments(given) if call.tool.signature.takes_rest else {}
     for each in call.tool.signature.parameters:
         if each.source == "argument":
-            if each.name in fresh:
-                bound[each.name] = fresh.pop(each.name)
+            if each.name in given:
+                bound[each.name] = copy_value(given[each.name])
         elif each.source == "record":
-            fresh.pop(each.name, None)
             record = copy.deepcopy(_record(call, each.name))
             bound[each.name] = record if each.coerce is None else each.coerce(record)
         elif each.source == "caller":
             bound[each.name] = call.caller
         elif each.name in call.injected:
             bound[each.name] = call.injected[each.name]
-    return {**fresh, **bound} if call.tool.signature.takes_rest else bound
+    return bound
 
 
 def _record(call: Call, argument: str) -> Any:
@@ -107,7 +107,8 @@ def _execute_async(call: Call, arguments: Mapping[str, Any], began: int) -> Gene
 
 async def _await(call: Call, arguments: Mapping[str, Any]) -> Any:
     async with asyncio.timeout(timeout_of(call)):
-        with _inside(call):
+        _pass(call)
+        with body_session(call), _operating(call):
             return await call.tool.function(**arguments)
 
 
@@ -116,7 +117,8 @@ async def _collect(call: Call, arguments: Mapping[str, Any]) -> list[Any]:
     items: list[Any] = []
     asked = monotonic()
     async with asyncio.timeout(timeout_of(call)):
-        with _inside(call):
+        _pass(call)
+        with body_session(call), _operating(call):
             async for item in call.tool.function(**arguments):
                 items.append(item)
                 if len(items) % _RECHECK_ITEMS == 0 or monotonic() - asked > _RECHECK_SECONDS:
@@ -134,22 +136,21 @@ async def still_allowed(call: Call) -> None:
         raise _StreamStopped(stopped)
 
 
-@contextmanager
-def _inside(call: Call) -> Iterator[None]:
-    """Be inside the body: the gate is passed, the tool is called, nested calls and the operation are this call's."""
-    gate = call.gate
-    if gate is not None and not gate.enter():
+def _pass(call: Call) -> None:
+    """Pass the gate, right before the body: from here on it may have had an effect."""
+    if call.gate is not None and not call.gate.enter():
         raise Late
     call.entered = True
     if call.progress is not None:
         call.progress.enter(call.tool_name)
-    with entered(call):
-        if call.operation is None:
-            yield
-        else:
-            ledger, clock = call.runtime.ledger, call.runtime.clock
-            with running(RunningOperation(call.operation, call.trail, ledger.append, clock.time)):
-                yield
+
+
+def _operating(call: Call) -> AbstractContextManager[None]:
+    """While the body of a write runs, its operation is the current one."""
+    if call.operation is None:
+        return _NOTHING
+    ledger, clock = call.runtime.ledger, call.runtime.clock
+    return running(RunningOperation(call.operation, call.trail, ledger.append, clock.time))
 
 
 def _note_start(call: Call) -> None:

@@ -42,6 +42,11 @@ class Progress:
         """The tools whose body was entered, in the order of their first time."""
         return tuple(self._called)
 
+    @property
+    def calls(self) -> int:
+        """How many tools are among `called`."""
+        return len(self._called)
+
     def enter(self, tool: str) -> None:
         """Note that *tool*'s body is entered. What is noted is never forgotten while the interaction is known."""
         if tool not in self._called:

@@ -65,7 +65,7 @@ def is_unchanged(call: Call) -> bool:
 
 def _is_context_alike(call: Call, now: float) -> bool:
     calendars, context, progress = call.snapshot.policies.names.calendars, call.context, call.progress
-    if progress is not None and len(progress.called) != len(cast("Sequence[str]", context["called"])):
+    if progress is not None and progress.calls != len(cast("Sequence[str]", context["called"])):
         return False
     return not calendars or calendars_at(calendars, dt.datetime.fromtimestamp(now, dt.UTC)) == context["calendar"]
 

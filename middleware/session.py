@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gatewright.middleware.registration import Tool
     from gatewright.middleware.results import Result
 
-__all__ = ["OpenCall", "Session", "current_session", "entered", "left_open", "take_open_call"]
+__all__ = ["OpenCall", "Session", "body_session", "current_session", "left_open", "take_open_call"]
 
 
 class Session:
@@ -85,18 +85,9 @@ def current_session(owner: object) -> Session | None:
     return session
 
 
-@contextmanager
-def entered(call: Call) -> Iterator[None]:
-    """While the body of *call* runs: a guarded tool called in it is a call of its own, for the same caller."""
-    session = Session(call.runtime, call.token, call.given_context, call.interaction, call.id)
-    session.outer = _session.get()
-    variable = _session.set(session)
-    try:
-        yield
-    finally:
-        session._closed = True
-        session._token = None
-        _session.reset(variable)
+def body_session(call: Call) -> Session:
+    """Return the session to be in while the body of *call* runs: a guarded tool in it is a call of the same caller."""
+    return Session(call.runtime, call.token, call.given_context, call.interaction, call.id)
 
 
 class OpenCall:

@@ -8,7 +8,8 @@ its own, so that none can change what was judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, cast
+from types import NoneType
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
@@ -16,7 +17,9 @@ from gatewright.middleware.signature import Signature
 from gatewright.policy.errors import Invalid
 from gatewright.policy.model import Json, JsonObject
 
-__all__ = ["Supply", "copy_arguments"]
+__all__ = ["Supply", "copy_arguments", "copy_value"]
+
+_SCALARS: Final = frozenset({str, int, float, bool, NoneType})
 
 
 class Supply:
@@ -77,15 +80,16 @@ class Supply:
 
 def copy_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of JSON *arguments* that shares no list and no object with them."""
-    return {
-        name: _copy(value) if isinstance(value, list | tuple | Mapping) else value for name, value in arguments.items()
-    }
+    return {name: copy_value(value) for name, value in arguments.items()}
 
 
-def _copy(value: Any) -> Any:
+def copy_value(value: Any) -> Any:
+    """Return a copy of a JSON *value*; what is no list and no object is itself."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, Mapping):
-        return {name: _copy(item) for name, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list | tuple) else value
+        return {name: copy_value(item) for name, item in value.items()}
+    return [copy_value(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _coerced(name: str, coerce: Callable[[Any], Any], value: object) -> object:
