@@ -24,7 +24,7 @@ from gatewright.policy.formats import Findings, Node, read_documents, read_text
 from gatewright.policy.identity import Identity, read_identity
 from gatewright.policy.knowledge import ANY
 from gatewright.policy.model import JsonObject, PolicySet, TenantPolicy, ToolPolicy, ToolSpec
-from gatewright.policy.names import NO_NAMES, read_names
+from gatewright.policy.names import NO_NAMES, check_delegated, read_names
 from gatewright.policy.paths import check_paths, tenant_of
 from gatewright.policy.rows import RowSet, Vocabulary, check_groups, read_rows
 from gatewright.policy.source import Source
@@ -106,9 +106,9 @@ class _Loading:
         self.declared = cache(self._declared)
 
     def load(self) -> PolicySet:
-        names = self._one("names.yaml", is_needed=True)
-        self.names = NO_NAMES if names is None else read_names(names, self.reader)
-        self.identity = read_identity(self._one("identity.yaml", is_needed=True), self.reader)
+        node = self._one("names.yaml", is_needed=True)
+        self.names = NO_NAMES if node is None else read_names(node, self.reader)
+        self.identity = read_identity(self._one("identity.yaml", is_needed=True), self.names, self.reader)
         check_paths(self.source, self.names, self.identity.key_files, self.findings)
         if self.tools is not None:
             check_specs(self.catalog, self.source, self.names, self.findings)
@@ -119,6 +119,7 @@ class _Loading:
                 documents.add(document)
         policies = documents.finish()
         rows = self._rows(policies)
+        check_delegated(node, rows.made, self.tools, self.reader)
         tenants = {tenant: self._tenant(tenant, policies) for tenant in sorted(self.names.tenants)}
         tests = self._tests(policies)
         if not self.findings.errors():

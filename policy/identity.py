@@ -15,12 +15,15 @@ from gatewright.policy.clauses import check_clause, no_reference
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Node
 from gatewright.policy.knowledge import ANY
-from gatewright.policy.model import JsonObject, Schema
+from gatewright.policy.model import JsonObject, Names, Schema
+from gatewright.policy.patterns import fault_of
 
 __all__ = ["Identity", "read_identity"]
 
 _SHARED: Final = ("tenant_claim", "roles", "actor", "claims", "lifetime", "leeway")
 _KEYS: Final = ("format", "production", "issuers", *_SHARED)
+_NEEDED: Final = ("alias", "issuer", "audience", "keys", "algorithms", "tenants")
+_ALGORITHMS: Final = ("EdDSA", *(f"{family}{size}" for family in ("RS", "PS", "ES", "HS") for size in (256, 384, 512)))
 _ISSUER: Final = ("alias", "issuer", "audience", "keys", "algorithms", "typ", "tenants", *_SHARED)
 
 
@@ -34,13 +37,15 @@ class Identity:
     is_production: bool = False
 
 
-def read_identity(node: Node | None, reader: Reader) -> Identity:
-    """Return what *node* says; None says nothing."""
+def read_identity(node: Node | None, names: Names, reader: Reader) -> Identity:
+    """Return what *node* says; None says nothing. Its tenants are those of *names*."""
     parts = reader.mapping(node, _KEYS, "map of identity.yaml", ("issuers",))
-    issuers = [
-        reader.mapping(each, _ISSUER, "issuer", ("alias", "issuer", "audience", "keys", "algorithms", "tenants"))
-        for each in reader.items(parts.get("issuers"), "list of issuers")
-    ]
+    listed = reader.items(parts.get("issuers"), "list of issuers")
+    issuers = [reader.mapping(each, _ISSUER, "issuer", _NEEDED) for each in listed]
+    for each in issuers:
+        _check_issuer(each, names, reader)
+    for each in (parts, *issuers):
+        _check_shared(each, reader)
     plain = reader.plain(node)
     profiles = plain if isinstance(plain, Mapping) else {}
     return Identity(
@@ -49,6 +54,38 @@ def read_identity(node: Node | None, reader: Reader) -> Identity:
         key_files=frozenset(_key_files(issuers)),
         is_production=reader.flag(parts.get("production"), "production"),
     )
+
+
+def _check_issuer(parts: Mapping[str, Node], names: Names, reader: Reader) -> None:
+    for name in ("issuer", "audience", "typ"):
+        if name in parts:
+            reader.text(parts[name], name)
+    reader.name(parts.get("alias"), "alias")
+    reader.names(parts.get("algorithms"), _ALGORITHMS, "unknown_algorithm", "algorithm")
+    tenants, keys = parts.get("tenants"), parts.get("keys")
+    if tenants is not None and isinstance(tenants.value, dict):
+        pattern = reader.mapping(tenants, ("pattern",), "rule of tenants", ("pattern",)).get("pattern")
+        fault = fault_of(reader.text(pattern, "pattern")) if pattern is not None else ""
+        if fault:
+            reader.findings.add(tenants.place, "bad_pattern", f"this pattern is refused: {fault}")
+    else:
+        reader.names(tenants, names.tenants, "unknown_tenant", "tenant")
+    if keys is not None and isinstance(keys.value, dict):
+        reader.mapping(keys, ("file", "url", "keys"), "place of keys")
+
+
+def _check_shared(parts: Mapping[str, Node], reader: Reader) -> None:
+    for name in ("tenant_claim", "roles"):
+        if name in parts:
+            reader.text(parts[name], name)
+    for name in ("lifetime", "leeway"):
+        reader.seconds(parts.get(name), name)
+    actor = parts.get("actor")
+    if actor is not None and isinstance(actor.value, dict):
+        for each in reader.mapping(actor, ("claim", "roles"), "actor", ("claim",)).values():
+            reader.text(each, "claim")
+    elif actor is not None:
+        reader.text(actor, "actor")
 
 
 def _claims(nodes: list[Node], reader: Reader) -> dict[str, Schema]:

@@ -6,7 +6,7 @@ In comes one document; out comes the frozen `Names`, with findings for what is m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, cast
 
 from gatewright.policy.clauses import check_clause, no_reference
@@ -17,7 +17,7 @@ from gatewright.policy.hours import read_calendar
 from gatewright.policy.knowledge import ANY, Known
 from gatewright.policy.model import Delegation, Names, Schema
 
-__all__ = ["NO_NAMES", "check_alike", "read_names"]
+__all__ = ["NO_NAMES", "check_alike", "check_delegated", "read_names"]
 
 _KEYS: Final = ("format", "roles", "actors", "tenants", "types", "delegate", "calendars", "settings")
 _SCHEMA: Final = ("type", "properties", "required", "description", "title", "additionalProperties", "$comment")
@@ -63,6 +63,21 @@ def check_alike(names: Iterable[tuple[str, Place]], what: str, findings: Finding
 def _skeleton(name: str) -> str:
     """*name* as it looks at a glance (the ASCII part of Unicode's confusables), capitals made small."""
     return name.replace("I", "l").casefold().translate({ord("0"): "o", ord("1"): "l"}).replace("rn", "m")
+
+
+def check_delegated(node: Node | None, groups: Collection[str], tools: Collection[str] | None, reader: Reader) -> None:
+    """Find delegated tools that are none; *groups* are those that g2 rows make, *tools* None where not known."""
+    parts = node.value if node is not None and isinstance(node.value, dict) else {}
+    delegate = parts.get("delegate")
+    listed = delegate.value.get("tools") if delegate is not None and isinstance(delegate.value, dict) else None
+    for item in listed.value if listed is not None and isinstance(listed.value, list) else ():
+        name = item.value
+        if not isinstance(name, str):
+            continue
+        if name.startswith("tools/") and name not in groups:
+            reader.unknown(item.place, "unknown_group", name, groups, "group")
+        elif not name.startswith("tools/") and tools is not None and name not in tools:
+            reader.unknown(item.place, "unknown_tool", name, tools, "tool")
 
 
 def _roles(node: Node | None, reader: Reader) -> dict[str, frozenset[str]]:

@@ -21,7 +21,7 @@ SOUND = {
         "actors: [assistant]\n"
         "tenants: { acme: {}, globex: {} }\n"
         "types: { service: [read], alert: [mute] }\n"
-        "delegate: { tools: [tools/reading], roles: [viewer] }\n"
+        "delegate: { tools: [logs.query], roles: [viewer] }\n"
         "settings: { type: object, properties: { max_span_s: { type: integer, default: 3600 } } }\n"
     ),
     "policy.csv": "p, viewer, *, logs.query, call, allow\n",
