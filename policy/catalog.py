@@ -174,8 +174,8 @@ def render_spec(spec: ToolSpec) -> str:
     return json.dumps(spec_to_json(spec), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-class _Twice(ValueError):
-    """A JSON object names a key twice."""
+class _Unused(ValueError):
+    """JSON that readers take in different ways: a key that stands twice, a number that is none."""
 
 
 def _read_file(path: str, content: bytes, findings: Findings) -> ToolSpec | None:
@@ -188,8 +188,11 @@ def _read_file(path: str, content: bytes, findings: Findings) -> ToolSpec | None
         )
     except json.JSONDecodeError as error:
         findings.add(Place(path, error.lineno, error.colno), "json", f"this is no JSON: {error.msg}", _REWRITE)
-    except (_Twice, RecursionError) as error:
-        findings.add(Place(path), "json", f"this is no JSON that is used here: {error}", _REWRITE)
+    except (_Unused, RecursionError) as error:
+        strange = Findings()
+        read_documents(path, content, strange)
+        place = next((each.place for each in strange.all), Place(path))
+        findings.add(place, "json", f"this is no JSON that is used here: {error}", _REWRITE)
     except SpecInvalid as error:
         hint = error.hint or _REWRITE
         findings.add(locate(path, content, error.path), error.code, error.message, hint)
@@ -219,12 +222,12 @@ def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
-        raise _Twice(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
+        raise _Unused(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
     return found
 
 
 def _refuse(name: str) -> Json:
-    raise _Twice(f"{name} is no JSON number")
+    raise _Unused(f"{name} is no JSON number")
 
 
 def _mapping(value: object, path: tuple[str, ...]) -> JsonObject:

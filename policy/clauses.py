@@ -176,10 +176,10 @@ def _check_compiles(node: Node, reader: Reader, beside: Collection[str]) -> None
     try:
         compile_schema(cast("Schema", _filled("", {word: plain[word] for word in plain if word not in beside})))
     except SchemaInvalid as error:
-        place = _at(node, [token for token in error.pointer.split("/")[1:] if token])
-        reader.findings.add(
-            place.place, "bad_schema", "this is no schema", error.hint or "see the keyword's kind of value"
-        )
+        tokens = [token for token in error.pointer.split("/")[1:] if token]
+        word = next((token for token in reversed(tokens) if token in KEYWORDS), "")
+        message = f"{word!r} does not take this value" if word else "this is no schema"
+        reader.findings.add(_at(node, tokens).place, "bad_schema", message, error.hint)
 
 
 def _is_plainly_sound(keyword: str, value: Json) -> bool:

@@ -55,10 +55,8 @@ class Documents:
             self.reader.findings.add(document.place, "missing_key", "a tool file names its tool, or its tools")
             return ()
         if "tools" in parts:
-            names = self.reader.names(parts["tools"], self.known, "unknown_tool", "tool")
-            if parts["tools"].value == []:
-                self.reader.findings.add(parts["tools"].place, "empty_list", "no tool is named")
-            return names
+            self.reader.not_empty(parts["tools"], "no tool is named")
+            return self.reader.names(parts["tools"], self.known, "unknown_tool", "tool")
         name = self.reader.text(parts["tool"], "tool")
         if self.known is not None and name and name not in self.known:
             hint = "every tool has a catalog file; gatewright catalog writes it" if not self.known else ""

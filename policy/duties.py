@@ -42,8 +42,7 @@ def read_duties(node: Node | None, declared: Declared, reader: Reader, whose: st
 def _approval(node: Node, declared: Declared, reader: Reader) -> Approval:
     parts = reader.mapping(node, ("by", "count", "within", "where"), "approval", ("by",))
     by = reader.names(parts.get("by"), declared.names.roles, "unknown_role", "role")
-    if not by and "by" in parts:
-        reader.findings.add(parts["by"].place, "empty_list", "an approval that nobody can give")
+    reader.not_empty(parts.get("by"), "nobody can give this approval")
     return Approval(
         by=by,
         count=reader.count(parts.get("count"), "count", 1) or 1,

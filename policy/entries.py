@@ -29,8 +29,7 @@ def read_entry(node: Node, declared: Declared, reader: Reader) -> Entry:
     """Return one item of an `allow` list."""
     parts = reader.mapping(node, _ENTRY, "entry", ("id", "roles"))
     roles = reader.names(parts.get("roles"), declared.names.roles, "unknown_role", "role")
-    if not roles and "roles" in parts:
-        reader.findings.add(parts["roles"].place, "empty_list", "an entry without roles opens nothing")
+    reader.not_empty(parts.get("roles"), "an entry without roles opens nothing")
     shared = _shared(node, parts, declared, reader, "allow")
     return Entry(
         roles=roles,
@@ -75,10 +74,8 @@ def _names(
 ) -> frozenset[str] | None:
     if node is None:
         return None
-    found = frozenset(reader.names(node, known, code, what))
-    if node.value == []:
-        reader.findings.add(node.place, "empty_list", f"no {what} is named, so this is for nobody")
-    return found
+    reader.not_empty(node, f"no {what} is named, so this is for nobody")
+    return frozenset(reader.names(node, known, code, what))
 
 
 def _shared(node: Node, parts: Mapping[str, Node], declared: Declared, reader: Reader, where: str) -> dict[str, Any]:
@@ -117,6 +114,6 @@ def _unless(node: Node | None, declared: Declared, reader: Reader) -> dict[str, 
     found = {
         name: read_conditions(value, kinds[name], declared, reader, BEFORE_RECORDS) for name, value in parts.items()
     }
-    if not any(found.values()):
+    if isinstance(node.value, dict) and all(value.value == {} for value in node.value.values()):
         reader.findings.add(node.place, "empty_unless", "unless names facts or context")
     return cast("dict[str, JsonObject]", found)

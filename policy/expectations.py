@@ -137,7 +137,16 @@ class Expectations:
             if not {"tool", "like"} & set(parts):
                 self.reader.findings.add(value.place, "missing_key", "a call names its tool, or a call it is like")
             self._things(parts.get("things"))
+            self._tool(parts)
         return found
+
+    def _tool(self, parts: Mapping[str, Node]) -> None:
+        """A tool that does not exist may be called on purpose, where the call says that nobody succeeds with it."""
+        tool = parts.get("tool")
+        name = self.reader.text(tool, "tool") if tool is not None else ""
+        is_on_purpose = self.reader.flag(parts.get("nobody"), "nobody")
+        if tool is not None and self.tools is not None and name and name not in self.tools and not is_on_purpose:
+            self.reader.unknown(tool.place, "unknown_tool", name, self.tools, "tool")
 
     def _like(self, node: Node | None, found: Mapping[str, Node], what: str) -> None:
         if node is not None:

@@ -14,7 +14,7 @@ from typing import Final
 from gatewright.policy.errors import Place
 from gatewright.policy.formats import Findings, Node
 from gatewright.policy.model import Json
-from gatewright.policy.nearest import nearest
+from gatewright.policy.nearest import is_slip, nearest
 
 __all__ = ["NAME", "Reader"]
 
@@ -48,15 +48,13 @@ class Reader:
             hint = "write {} for none" if node.value is None else ""
             self.findings.add(node.place, "wrong_kind", f"{_a(what)} must be a mapping", hint)
             return {}
+        strange = [] if keys is None else [name for name in node.value if name not in keys]
+        for name in strange:
+            self.unknown(node.keys[name], "unknown_key", name, keys or (), f"key of {_a(what)}")
         for name in need:
-            if name not in node.value:
+            if name not in node.value and not any(is_slip(other, name) for other in strange):
                 self.findings.add(node.place, "missing_key", f"{_a(what)} must have {name!r}")
-        if keys is None:
-            return node.value
-        for name in node.value:
-            if name not in keys:
-                self.unknown(node.keys[name], "unknown_key", name, keys, f"key of {_a(what)}")
-        return {name: value for name, value in node.value.items() if name in keys}
+        return {name: value for name, value in node.value.items() if name not in strange} if strange else node.value
 
     def unknown(self, place: Place, code: str, name: str, known: Collection[str], what: str) -> None:
         """Add the finding that *name* is none of *known*, with the nearest as a hint."""
@@ -90,6 +88,11 @@ class Reader:
         if node is not None and text and not NAME.fullmatch(text):
             self.findings.add(node.place, "bad_name", f"{_a(what)} is made of letters, digits, _ . and -, not {text!r}")
         return text
+
+    def not_empty(self, node: Node | None, message: str) -> None:
+        """Add a finding where a list is there and holds nothing."""
+        if node is not None and node.value == []:
+            self.findings.add(node.place, "empty_list", message)
 
     def names(self, node: Node | None, known: Collection[str] | None, code: str, what: str) -> tuple[str, ...]:
         """Return a list of names, each one of *known*."""

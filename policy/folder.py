@@ -77,6 +77,12 @@ def load_policies(source: Source, catalog: Mapping[str, ToolSpec] | Deferred | N
     return policies
 
 
+def _stated(source: Source, catalog: object) -> frozenset[str]:
+    """The tools that have a catalog file, whether or not it can be read; none where *catalog* stands in for them."""
+    paths = source.under("catalog", ".json") if catalog is None else ()
+    return frozenset(path.removeprefix("catalog/").removesuffix(".json") for path in paths)
+
+
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Keep the collector from walking all that is being built, which is none of it garbage."""
@@ -99,7 +105,7 @@ class _Loading:
         self.catalog: Mapping[str, ToolSpec] = (
             read_specs(source, self.findings) if catalog is None or isinstance(catalog, Deferred) else catalog
         )
-        self.tools = None if isinstance(catalog, Deferred) else frozenset(self.catalog)
+        self.tools = None if isinstance(catalog, Deferred) else frozenset(self.catalog) | _stated(source, catalog)
         self.names = NO_NAMES
         self.identity = Identity()
         self.uses = Uses({}, self.reader)
@@ -107,7 +113,9 @@ class _Loading:
 
     def load(self) -> PolicySet:
         node = self._one("names.yaml", is_needed=True)
-        self.names = NO_NAMES if node is None else read_names(node, self.reader)
+        if node is None:
+            raise PolicyInvalid(self.findings.all)
+        self.names = read_names(node, self.reader)
         self.identity = read_identity(self._one("identity.yaml", is_needed=True), self.names, self.reader)
         check_paths(self.source, self.names, self.identity.key_files, self.findings)
         if self.tools is not None:
@@ -193,7 +201,7 @@ class _Loading:
             own = RowSet()
             read_rows(path, self.source.files[path], words, self.findings, own)
             delegated.check(tenant_of(path), own, self.findings)
-            rows.add(own)
+            rows.add_delegated(own)
         check_groups(rows, self.names.delegate.tools, self.findings)
         return rows
 

@@ -207,6 +207,7 @@ class _Building:
         number = _number(text)
         if number is None:
             self.findings.add(place, "bad_number", "JSON has no such number", "quote it if it is a text")
+            return 0
         return number
 
     def _refuse_decoration(self, event: Any, place: Place) -> None:

@@ -28,8 +28,7 @@ def read_calendar(node: Node, reader: Reader) -> Calendar:
     if not {"dates", "days", "from", "to"} & set(parts):
         reader.findings.add(node.place, "empty_calendar", "a calendar says days, hours or dates")
     days = reader.names(parts.get("days"), _DAYS, "unknown_day", "day")
-    if "days" in parts and not days:
-        reader.findings.add(parts["days"].place, "empty_list", "no day is named")
+    reader.not_empty(parts.get("days"), "no day is named")
     exceptions = [reader.day(each, "an exception") for each in reader.items(parts.get("except"), "list of dates")]
     start, end = _time(parts.get("from"), reader), _time(parts.get("to"), reader)
     if start is not None and start == end:

@@ -119,8 +119,7 @@ def _types(node: Node | None, reader: Reader) -> dict[str, frozenset[str]]:
     found = {}
     for name, value in _named(node, reader, "type"):
         found[name] = frozenset(action for action, _ in _listed(value, reader, "action"))
-        if value.value == []:
-            reader.findings.add(value.place, "empty_list", f"nothing can be done with {name!r}")
+        reader.not_empty(value, f"nothing can be done with {name!r}")
     return found
 
 
@@ -148,4 +147,6 @@ def _settings(node: Node | None, reader: Reader) -> Schema:
         if "default" in schema and not Known.of(schema).takes(schema["default"]):
             place = reader.mapping(value)["default"].place
             reader.findings.add(place, "refused_value", "the default does not pass its own schema")
+    if len(reader.findings) > before:
+        return {}
     return {**cast("Schema", node.plain()), "additionalProperties": False}

@@ -55,13 +55,11 @@ class RowSet:
     asked: dict[str, Place] = field(default_factory=dict)
     made: dict[str, Place] = field(default_factory=dict)
 
-    def add(self, other: RowSet) -> None:
-        """Add the rows of *other*."""
+    def add_delegated(self, other: RowSet) -> None:
+        """Add the rows of a tenant, which makes no groups."""
         self.rules += other.rules
         self.links += other.links
-        self.memberships += other.memberships
         self.asked = {**other.asked, **self.asked}
-        self.made = {**other.made, **self.made}
 
 
 def read_rows(path: str, content: bytes, words: Vocabulary, findings: Findings, into: RowSet) -> None:
@@ -209,7 +207,12 @@ class _Row:
         self.reading = reading
         self.number = number
         self.cells = cells
-        self.is_sound = True
+        self.faulty: set[int] = set()
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether no cell has a finding."""
+        return not self.faulty
 
     def read(self) -> None:
         kind, most = self.cells[0].text, len(self.cells) - 1
@@ -269,9 +272,10 @@ class _Row:
         tool, group = texts
         if self.reading.tools is not None:
             self._known(1, tool, self.reading.tools, "unknown_tool", "tool")
-        if not _GROUP.fullmatch(group):
+        if _GROUP.fullmatch(group):
+            self.reading.into.made.setdefault(group, self._place(2))
+        else:
             self.find(2, "bad_group", "a group is written tools/NAME")
-        self.reading.into.made.setdefault(group, self._place(2))
         if self.is_sound:
             self.reading.into.memberships.append(Membership(tool, group, until, ref, self._place(0)))
 
@@ -336,6 +340,8 @@ class _Row:
         return Place(self.reading.path, self.number, self.cells[index].column)
 
     def find(self, index: int, code: str, message: str, hint: str = "") -> None:
-        """Add a finding at a cell; the row is left out."""
-        self.is_sound = False
+        """Add a finding at a cell, the first one only; the row is left out."""
+        if index in self.faulty:
+            return
+        self.faulty.add(index)
         self.reading.findings.add(self._place(index), code, message, hint)
