@@ -14,6 +14,7 @@ from typing import Final
 
 from gatewright.policy.catalog import read_specs
 from gatewright.policy.clauses import check_clause
+from gatewright.policy.currency import check_currency
 from gatewright.policy.declared import Declared
 from gatewright.policy.documents import Documents
 from gatewright.policy.errors import Place, PolicyInvalid
@@ -130,6 +131,7 @@ class _Loading:
         check_delegated(node, rows.made, self.tools, self.reader)
         tenants = {tenant: self._tenant(tenant, policies) for tenant in sorted(self.names.tenants)}
         tests = self._tests(policies)
+        check_currency(self.source, self.findings, is_production=self.identity.is_production)
         if not self.findings.errors():
             self._warn_of_unused()
         return PolicySet(

@@ -69,12 +69,11 @@ def read_rows(path: str, content: bytes, words: Vocabulary, findings: Findings, 
         return
     reading = _Reading(path, words, findings, into)
     is_plain = text.isascii() and "\t" not in text
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         if findings.is_full:
             return
         if is_plain and line[:2] == "p," and '"' not in line and "#" not in line and reading.take_rule(number, line):
             continue
-        line = line.removesuffix("\r")
         stripped = line.strip(" ")
         if stripped and not stripped.startswith("#"):
             reading.read_row(number, line)
