@@ -50,6 +50,9 @@ m = (p.sub == "*" || g(r.sub, p.sub, r.dom)) && (p.dom == "*" || p.dom == r.dom)
 """
 
 
+_NEEDED: Final = ("names.yaml", "policy.csv", "identity.yaml")
+
+
 class Deferred:
     """The type of `DEFERRED`."""
 
@@ -113,11 +116,14 @@ class _Loading:
         self.declared = cache(self._declared)
 
     def load(self) -> PolicySet:
-        node = self._one("names.yaml", is_needed=True)
+        for path in _NEEDED:
+            if path not in self.source.files:
+                self.findings.add(Place(path), "file_missing", f"a policies folder has a {path}")
+        node = self._one("names.yaml")
         if node is None:
             raise PolicyInvalid(self.findings.all)
         self.names = read_names(node, self.reader)
-        self.identity = read_identity(self._one("identity.yaml", is_needed=True), self.names, self.reader)
+        self.identity = read_identity(self._one("identity.yaml"), self.names, self.reader)
         check_paths(self.source, self.names, self.identity.key_files, self.findings)
         if self.tools is not None:
             check_specs(self.catalog, self.source, self.names, self.findings)
@@ -159,15 +165,13 @@ class _Loading:
                 self.findings.add(version.place, "unknown_format", "the only format is 1")
         return documents
 
-    def _one(self, path: str, *, is_needed: bool = False) -> Node | None:
+    def _one(self, path: str) -> Node | None:
         if path not in self.source.files:
-            if is_needed:
-                self.findings.add(Place(path), "file_missing", f"a policies folder has a {path}")
             return None
         documents = self._documents(path)
         if len(documents) > 1:
             self.findings.add(documents[1].place, "several_documents", "this file holds one document")
-        if not documents and is_needed:
+        if not documents and path in _NEEDED:
             self.findings.add(Place(path), "empty_file", "nothing stands in this file")
         return documents[0] if documents else None
 
@@ -193,10 +197,7 @@ class _Loading:
     def _rows(self, policies: Mapping[str, ToolPolicy]) -> RowSet:
         words = Vocabulary(self.names, self.tools)
         rows = RowSet()
-        if "policy.csv" in self.source.files:
-            read_rows("policy.csv", self.source.files["policy.csv"], words, self.findings, rows)
-        else:
-            self.findings.add(Place("policy.csv"), "file_missing", "a policies folder has a policy.csv")
+        read_rows("policy.csv", self.source.files.get("policy.csv", b""), words, self.findings, rows)
         catalog = None if self.tools is None else self.catalog
         delegated = Delegated(self.names, catalog, policies, list(rows.memberships))
         for path in self.source.under("tenants", "/policy.csv"):
