@@ -63,7 +63,9 @@ class Known:
 
     def has(self, name: str) -> bool:
         """Whether the value can have the member *name*; anything can."""
-        return not self.schemas or bool(self.at(name).schemas) or any(map(_is_silent, self.schemas))
+        return (
+            not self.schemas or bool(self.at(name).schemas) or any(_is_silent(schema, name) for schema in self.schemas)
+        )
 
     def names(self) -> Iterator[str]:
         """The members that the value is known to have."""
@@ -118,8 +120,11 @@ def _members(schema: Schema, name: str, root: Schema) -> Iterator[Schema]:
         yield {}
 
 
-def _is_silent(schema: Schema) -> bool:
-    """Whether *schema* says nothing of the members of an object."""
+def _is_silent(schema: Schema, name: str) -> bool:
+    """Whether *schema* says nothing of the member *name* of what could have members."""
+    kinds = _kinds(schema)
+    if kinds and not kinds & ({"object", "array"} if name == "*" else {"object"}):
+        return False
     return not _TELLING & schema.keys() and schema.get("additionalProperties") is not False
 
 
