@@ -88,12 +88,21 @@ def in_thread(function: Callable[[], _T]) -> Future[_T]:
 
     def run() -> None:
         try:
-            outcome.set_result(context.run(function))
+            outcome.set_result(context.run(_called, function))
         except BaseException as error:  # noqa: BLE001 - it is raised again where the outcome is asked for
             outcome.set_exception(error)
 
     threading.Thread(target=run, name="gatewright", daemon=True).start()
     return outcome
+
+
+def _called(function: Callable[..., _T], *arguments: object) -> _T:
+    """Call *function*; a StopIteration of it, which no future can hold, is a fault like any other."""
+    try:
+        return function(*arguments)
+    except StopIteration:
+        pass
+    raise RuntimeError("a function raised StopIteration")
 
 
 def _perform(wait: Wait) -> Any:
@@ -118,7 +127,7 @@ async def _do_async(wait: Wait) -> Any:
     if iscoroutinefunction(wait.function):
         return await wait.function(*wait.arguments)
     if wait.deadline is None:
-        value = await asyncio.to_thread(wait.function, *wait.arguments)
+        value = await asyncio.to_thread(_called, wait.function, *wait.arguments)
     else:
         value = await asyncio.wrap_future(in_thread(lambda: wait.function(*wait.arguments)))
     return await value if isawaitable(value) else value

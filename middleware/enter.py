@@ -12,9 +12,9 @@ from concurrent.futures import Future
 
 from gatewright.middleware.call import Call
 from gatewright.middleware.drive import in_thread, run_awaitable, walk, walk_async
-from gatewright.middleware.execute import Late, timeout_of
+from gatewright.middleware.execute import timeout_of
 from gatewright.middleware.failures import Stopped
-from gatewright.middleware.gate import Gate
+from gatewright.middleware.gate import Gate, Late
 from gatewright.middleware.outcome import FailedCode
 from gatewright.middleware.results import FailedResult, Result, Unknown
 
@@ -28,6 +28,7 @@ def enter(call: Call) -> Stopped | None:
     timeout = timeout_of(call)
     if timeout is None:
         return walk(call, call.runtime.chain.entering)
+    call.gate = Gate()
     running = _in_thread(call)
     try:
         return running.result(timeout)
@@ -37,21 +38,30 @@ def enter(call: Call) -> Stopped | None:
 
 async def enter_async(call: Call) -> Stopped | None:
     """Run the body from a task: an async one in it, another one in a thread."""
-    if call.tool.flavour != "sync":
-        return await walk_async(call, call.runtime.chain.entering)
+    call.gate = Gate()
+    try:
+        if call.tool.flavour != "sync":
+            return await walk_async(call, call.runtime.chain.entering)
+        return await _joined(call)
+    except asyncio.CancelledError:
+        call.gate.expire()
+        raise
+
+
+async def _joined(call: Call) -> Stopped | None:
     running = asyncio.wrap_future(_in_thread(call))
     try:
         return await asyncio.wait_for(asyncio.shield(running), timeout_of(call))
     except TimeoutError:
         return _timed_out(call) if _expired(call) else await running
-    except asyncio.CancelledError:
-        _expired(call)
-        raise
 
 
 def given_up(call: Call, code: FailedCode) -> Result:
     """Return what is to be said of a call that is given up now: of a write that was entered, nobody knows."""
-    entered = call.entered or (call.gate is not None and call.gate.was_entered)
+    gate = call.gate
+    entered = call.entered or (gate is not None and gate.was_entered)
+    if gate is not None and gate.operation is not None:
+        call.operation = gate.operation
     unresolved = call.operation if entered else None
     call.trail.add(
         "execution_finished",
@@ -73,7 +83,6 @@ def _expired(call: Call) -> bool:
 
 def _in_thread(call: Call) -> Future[Stopped | None]:
     """Walk recheck and execute in a thread of their own, which ends with the process at the latest."""
-    call.gate = Gate()
 
     def run() -> Stopped | None:
         try:

@@ -19,22 +19,19 @@ from gatewright.middleware.answer import answer_exception
 from gatewright.middleware.call import Call, Outcome, Wait
 from gatewright.middleware.drive import answer_waits_async
 from gatewright.middleware.failures import Stopped
+from gatewright.middleware.gate import Late
 from gatewright.middleware.operations import RunningOperation, running
 from gatewright.middleware.recheck import is_unchanged, recheck_again, resource_names
 from gatewright.middleware.session import body_session
 from gatewright.middleware.supply import copy_arguments, copy_value
 from gatewright.middleware.whereabouts import place_of
 
-__all__ = ["Late", "execute", "timeout_of"]
+__all__ = ["execute", "timeout_of"]
 
 _NOTHING: Final = nullcontext()
 _RECHECK_ITEMS: Final = 100
 _RECHECK_SECONDS: Final = 1.0
 _log = logging.getLogger("gatewright")
-
-
-class Late(Exception):
-    """The body was given up: it must not be entered, or what it did does not count any more."""
 
 
 class _StreamStopped(Exception):
@@ -90,7 +87,7 @@ def bound_arguments(call: Call) -> dict[str, Any]:
 
 def _record(call: Call, argument: str) -> Any:
     names = [name for name, spec in call.tool.spec.resources.items() if spec.at.lstrip("/") == argument]
-    return next(record for (name, _), record in call.records.items() if name in names)
+    return next((record for (name, _), record in call.records.items() if name in names), None)
 
 
 def _execute_async(call: Call, arguments: Mapping[str, Any], began: int) -> Generator[Wait, Any, Stopped | None]:
@@ -138,7 +135,8 @@ async def still_allowed(call: Call) -> None:
 
 def _pass(call: Call) -> None:
     """Pass the gate, right before the body: from here on it may have had an effect."""
-    if call.gate is not None and not call.gate.enter():
+    gate = call.gate
+    if gate is not None and not (gate.enter() if call.operation is None else gate.is_entered):
         raise Late
     call.entered = True
     if call.progress is not None:

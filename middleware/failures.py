@@ -45,7 +45,7 @@ class Failed(GatewrightError):
         Misuse: there is no such code, or *retryable* True for a code that never is.
     """
 
-    code = "failed"
+    code: str = "failed"
 
     def __init__(
         self,
@@ -133,8 +133,8 @@ class Stopped(GatewrightError):
         try:
             raise self
         finally:
-            self.__cause__ = None
-            self.__context__ = None
+            self.__cause__: BaseException | None = None
+            self.__context__: BaseException | None = None
 
 
 class ArgumentsRefused(Stopped):

@@ -108,7 +108,7 @@ class JsonLinesJournal:
     """
 
     def __init__(self, target: str | Path | BinaryIO) -> None:
-        self.path = Path(target) if isinstance(target, str | Path) else None
+        self.path: Path | None = Path(target) if isinstance(target, str | Path) else None
         self._stream = target if not isinstance(target, str | Path) else _appending(Path(target))
         self._chain = Chain("calls")
         self._lock = threading.Lock()

@@ -34,9 +34,9 @@ class Chain:
     __slots__ = ("name", "position", "prev")
 
     def __init__(self, purpose: Literal["calls", "effects"]) -> None:
-        self.name = f"{purpose}-{new_id()}"
-        self.position = 0
-        self.prev = _START
+        self.name: str = f"{purpose}-{new_id()}"
+        self.position: int = 0
+        self.prev: bytes = _START
 
     def link(self, line: bytes) -> Link:
         """Return the link that *line* would have, without moving on."""

@@ -102,9 +102,9 @@ class RunningOperation:
     def __init__(
         self, operation: Operation, trail: Trail, late: Callable[[bytes], None], now: Callable[[], float]
     ) -> None:
-        self.id = operation.id
-        self.key = operation.key
-        self.attempt = operation.attempt
+        self.id: str = operation.id
+        self.key: str = operation.key
+        self.attempt: int = operation.attempt
         self._trail = trail
         self._late = late
         self._now = now

@@ -6,7 +6,7 @@ In come items and where to go on; out comes the JSON of a page, in which items, 
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -43,7 +43,9 @@ class Page(BaseModel, Generic[T]):
     {'items': [1, 2], 'next_cursor': None, 'truncated': False}
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, json_schema_extra=_state_fields)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", frozen=True, hide_input_in_errors=True, json_schema_extra=_state_fields
+    )
 
     items: list[T]
     next_cursor: str | None = None

@@ -15,6 +15,7 @@ from gatewright.middleware.admit import context_of
 from gatewright.middleware.authorize import settle_call
 from gatewright.middleware.call import Call, Outcome, Wait
 from gatewright.middleware.failures import Stopped
+from gatewright.middleware.gate import Late
 from gatewright.middleware.ledger import Found, KeyReused, Overspent, Started
 from gatewright.middleware.load import LoaderFailed
 from gatewright.middleware.operations import Operation, canonical_arguments
@@ -123,10 +124,11 @@ def _start(call: Call) -> Generator[Wait, Any, Stopped | None]:
                 ledger.start, call.proposal, lambda: _changed(call), lambda it: _start_line(call, it), charges
             )
         except StoreUnavailable:
+            call.operation = None
             call.trail.add("execution_finished", effect="none", outcome="not_started", reason="ledger")
             return call.stop(FailedResult("unavailable"))
         if isinstance(answer, Started):
-            return (yield from _started(call, answer.operation))
+            return (yield from _started(call))
         if isinstance(answer, Found):
             return (yield from answer_found(call, answer))
         if isinstance(answer, KeyReused):
@@ -137,9 +139,8 @@ def _start(call: Call) -> Generator[Wait, Any, Stopped | None]:
     return _refuse(call, "policies: they change without end", FORBIDDEN)
 
 
-def _started(call: Call, operation: Operation) -> Generator[Wait, Any, Stopped | None]:
+def _started(call: Call) -> Generator[Wait, Any, Stopped | None]:
     """The operation is ours. What changed since the commit, while a task waited for it, still counts."""
-    call.operation = operation
     call.trail.mark()
     return None if is_unchanged(call) else (yield from recheck_again(call))
 
@@ -149,7 +150,10 @@ def _changed(call: Call) -> str | None:
 
 
 def _start_line(call: Call, operation: Operation) -> bytes:
-    """Return the line of the events so far; the start is one of them before it happens."""
+    """Return the line of the events so far; the start is one of them before it happens. Past it nobody gives it up."""
+    if call.gate is not None and not call.gate.enter(operation):
+        raise Late
+    call.operation = operation
     _note_passed(call, changed=False)
     timeout = call.tool.timeout
     call.trail.add(
@@ -183,7 +187,10 @@ def _judge_again(call: Call) -> Generator[Wait, Any, Stopped | None]:
         return _refuse(call, f"token: {error.reason}", Unauthenticated(error.reason))
     call.context = context_of(call, snapshot)
     view = admit(snapshot, caller, call.tool_name, call.context)
-    if caller.key != call.caller.key or view is None or view.spec.digest != call.tool.spec.digest:
+    if caller.key != call.caller.key:
+        return _refuse(call, "caller: another one now", FORBIDDEN)
+    registered = runtime.tools.get(call.tool_name) is call.tool
+    if view is None or not registered or view.spec.digest != call.tool.spec.digest:
         return _refuse(call, "admission: closed", FORBIDDEN)
     call.view, call.records = view, {}
     verdict = yield from _settled(call)

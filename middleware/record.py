@@ -114,14 +114,14 @@ class Trail:
         self._events: list[tuple[Kind, int, dict[str, Field]]] = []
         self._written = self._rendered = 0
         self._status: EventStatus = "generated"
-        self.at = at
-        self.call = call or new_id()
-        self.trace = trace or self.call
-        self.interaction = interaction or self.call
-        self.model_call = model_call
-        self.parent = parent
+        self.at: float = at
+        self.call: str = call or new_id()
+        self.trace: str = trace or self.call
+        self.interaction: str = interaction or self.call
+        self.model_call: str | None = model_call
+        self.parent: str | None = parent
         self.tenant: str | None = None
-        self.answered = False
+        self.answered: bool = False
 
     def add(self, kind: Kind, /, **fields: Field) -> None:
         """Add what has just happened. Fields in the order of their names are rendered fastest."""

@@ -64,10 +64,10 @@ class ReleasePlan:
     def __init__(self, spec: ToolSpec, cuts: ResultCuts) -> None:
         self.spec = spec
         self.cuts = cuts
-        self.has_cuts = has_cuts(cuts)
-        self.is_page = spec.result is not None and is_page_schema(spec.result)
+        self.has_cuts: bool = has_cuts(cuts)
+        self.is_page: bool = spec.result is not None and is_page_schema(spec.result)
         self.effect: Literal["none", "done"] = "done" if spec.kind == "write" else "none"
-        self.published = None if spec.result is None else published_schema(spec.result, cuts)
+        self.published: Schema | None = None if spec.result is None else published_schema(spec.result, cuts)
         self._accepts = None if spec.result is None else compile_schema(spec.result)
         self._accepts_cut = compile_schema(self.published) if self.has_cuts and self.published is not None else None
         self._conditions = {id(each): ConditionSet(each) for each in (cuts.only_if, *cuts.keep.values())}

@@ -62,7 +62,7 @@ class KeyRing:
             raise Misuse("a KeyRing without a secret", "KeyRing.from_secret(…)")
         self._ids = tuple(self._secrets)
         self._keys: dict[tuple[str, str, str], bytes] = {}
-        self.is_lasting = is_lasting
+        self.is_lasting: bool = is_lasting
 
     @classmethod
     def from_secret(cls, secret: str | bytes, *previous: str | bytes) -> KeyRing:

@@ -50,9 +50,9 @@ class Verifier:
 
     def __init__(self, profiles: Profiles, sources: Mapping[str, KeySource], digest: bytes = b"") -> None:
         self.profiles = profiles
-        self.sources = dict(sources)
+        self.sources: dict[str, KeySource] = dict(sources)
         self.digest = digest
-        self.is_remote = any(source.is_remote for source in self.sources.values())
+        self.is_remote: bool = any(source.is_remote for source in self.sources.values())
 
     def verify(self, token: str | None, now: float) -> Caller:
         """

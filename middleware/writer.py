@@ -68,8 +68,8 @@ class Writer:
         self._stop = threading.Event()
         self._idle = False
         self._thread: threading.Thread | None = None
-        self.drained = 0
-        self.failing = False
+        self.drained: int = 0
+        self.failing: bool = False
 
     @property
     def backlog(self) -> int:

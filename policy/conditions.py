@@ -46,7 +46,7 @@ class ConditionSet:
     __slots__ = ("_compiled", "_forbidden", "_late", "_lock", "_schemas", "_validator", "names")
 
     def __init__(self, conditions: Conditions) -> None:
-        self.names = tuple(conditions)
+        self.names: tuple[str, ...] = tuple(conditions)
         self._forbidden = frozenset(name for name, schema in conditions.items() if "on_violation" in schema)
         self._schemas = {
             name: {keyword: value for keyword, value in schema.items() if keyword != "on_violation"}

@@ -115,10 +115,19 @@ class Engine:
             if not self._speaks_of(rule, mask | EVERYONE, standing.subject):
                 continue
             if rule.obj.endswith("*"):
-                is_open = True
+                is_open = is_open or self._actor_is_granted(standing, type, action)
             elif self.decide(standing, rule.obj, action, roles).allowed:
                 ids.add(rule.obj.partition(":")[2])
         return Granted(frozenset(ids), is_open)
+
+    def _actor_is_granted(self, standing: Standing, type: str, action: str) -> bool:
+        """Whether nobody acts, or whoever acts has some grant of his own."""
+        return not standing.actor or any(
+            rule.eft == "allow"
+            and self._is_about(rule, standing, action)
+            and self._speaks_of(rule, standing.actor_mask | EVERYONE, standing.actor)
+            for rule in self._of_type.get(type, ())
+        )
 
     def denies_type(self, standing: Standing, type: str, action: str) -> bool:
         """Answer whether some deny row that can match this caller names ids of *type*."""

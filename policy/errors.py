@@ -47,7 +47,7 @@ class Finding:
 class GatewrightError(Exception):
     """The base of every error that Gatewright raises; *code* is stable."""
 
-    code = "internal"
+    code: str = "internal"
 
 
 class PolicyInvalid(GatewrightError):
@@ -61,7 +61,7 @@ class PolicyInvalid(GatewrightError):
     code = "policy_invalid"
 
     def __init__(self, findings: Iterable[Finding]) -> None:
-        self.findings = tuple(sorted(findings))
+        self.findings: tuple[Finding, ...] = tuple(sorted(findings))
         super().__init__(self.findings)
 
     def __str__(self) -> str:

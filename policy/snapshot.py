@@ -29,9 +29,9 @@ class Snapshot:
     __slots__ = ("_closed", "_lock", "_views", "engine", "policies", "revision")
 
     def __init__(self, policies: PolicySet, engine: Engine) -> None:
-        self.policies = policies
-        self.engine = engine
-        self.revision = policies.revision
+        self.policies: PolicySet = policies
+        self.engine: Engine = engine
+        self.revision: str = policies.revision
         self._views: LRUCache[tuple[str, bytes, int], View] = LRUCache(maxsize=_MOST_VIEWS)
         self._closed: LRUCache[tuple[str, bytes, int], None] = LRUCache(maxsize=_MOST_CLOSED)
         self._lock = Lock()

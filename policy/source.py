@@ -42,8 +42,8 @@ class Source:
 
     def __init__(self, files: Mapping[str, bytes], origin: str = "") -> None:
         self.files: Mapping[str, bytes] = MappingProxyType(dict(sorted(files.items())))
-        self.origin = origin
-        self.digest = _digest(self.files)
+        self.origin: str = origin
+        self.digest: str = _digest(self.files)
 
     @classmethod
     def from_texts(cls, texts: Mapping[str, str]) -> Source:

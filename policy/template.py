@@ -30,7 +30,7 @@ from gatewright.policy.model import (
     ToolSpec,
 )
 from gatewright.policy.narrowing import narrow
-from gatewright.policy.overlay import Grants, Overlays, lay_over, unfold
+from gatewright.policy.overlay import Grants, Late, Overlays, lay_over, unfold
 from gatewright.policy.placing import ask_at
 from gatewright.policy.pruning import adjust, prune
 from gatewright.policy.references import EARLY, Lookup, Unfilled, substitute
@@ -77,9 +77,9 @@ class ArgumentTemplate:
         self.visible = visible
         self.overlays = overlays
         self.hidden = hidden
-        self.overlaid = (*overlays.all(), *grants)
-        self.late = overlays.late + hidden.late
-        self.shown = _narrowed(visible, self.overlaid)
+        self.overlaid: tuple[Schema, ...] = (*overlays.all(), *grants)
+        self.late: tuple[Late, ...] = overlays.late + hidden.late
+        self.shown: Schema = _narrowed(visible, self.overlaid)
 
     @property
     def granted(self) -> tuple[tuple[Pointer, str, str], ...]:

@@ -43,8 +43,10 @@ class Delegated:
     ) -> None:
         self.names = names
         groups = names.delegate.tools
-        self.tools = groups | {each.tool for each in memberships if each.group in groups and each.until is None}
-        self.open_types = _open_types(catalog or {}, policies)
+        self.tools: frozenset[str] = groups | {
+            each.tool for each in memberships if each.group in groups and each.until is None
+        }
+        self.open_types: dict[str, str] = _open_types(catalog or {}, policies)
 
     def check(self, tenant: str, rows: RowSet, findings: Findings) -> None:
         """Find rows of *tenant* that are not for it to write."""

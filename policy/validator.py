@@ -36,7 +36,7 @@ class SchemaValidator:
     """
 
     def __init__(self, schema: Schema) -> None:
-        self.schema = cast("Schema", thaw(schema))
+        self.schema: Schema = cast("Schema", thaw(schema))
         self._plain = _build(self.schema)
 
     def accepts(self, value: object, *, integral_floats: bool = True) -> bool:

@@ -16,9 +16,9 @@ from typing import Any, cast
 import rfc8785
 
 from gatewright.policy.engine import Engine, Standing
-from gatewright.policy.model import Caller, Json, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
+from gatewright.policy.model import Caller, Json, JsonObject, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
 from gatewright.policy.narrowing import any_of, narrow
-from gatewright.policy.references import Unfilled, early_lookup
+from gatewright.policy.references import Lookup, Unfilled, early_lookup
 from gatewright.policy.template import OpenEntry, open_entry, with_reason
 
 __all__ = ["View", "caller_key", "open_view"]
@@ -50,11 +50,11 @@ class View:
         self.spec = spec
         self.entries = entries
         self.engine = engine
-        self.revision = policies.revision
-        self.settings = policies.tenants.get(caller.tenant, policies.any_tenant).settings
+        self.revision: str = policies.revision
+        self.settings: JsonObject = policies.tenants.get(caller.tenant, policies.any_tenant).settings
         self.refusal = refusal
         self.rows = rows
-        self.lookup = early_lookup(caller, self.settings)
+        self.lookup: Lookup = early_lookup(caller, self.settings)
 
     @cached_property
     def schema(self) -> Schema:

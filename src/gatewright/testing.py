@@ -33,7 +33,7 @@ class FakeClock:
     """A clock that stands still until it is told to move; seconds since the epoch."""
 
     def __init__(self, now: float = _UNIX_2026) -> None:
-        self.now = float(now)
+        self.now: float = float(now)
 
     def time(self) -> float:
         """Return the time."""
@@ -98,7 +98,7 @@ class FakeIssuer:
     def _use(self, key: bytes | None) -> None:
         self._signer = _SIGNERS[self.algorithm](key)
         thumbprint = hashlib.sha256(json.dumps(self._signer.jwk(), sort_keys=True).encode()).hexdigest()
-        self.key_id = f"{self.algorithm.lower()}-{thumbprint[:12]}"
+        self.key_id: str = f"{self.algorithm.lower()}-{thumbprint[:12]}"
 
     def jwks(self) -> dict[str, list[dict[str, str]]]:
         """Return the public key as a JSON Web Key Set."""
@@ -188,7 +188,7 @@ class ListJournal:
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
-        self.closed = False
+        self.closed: bool = False
 
     def append(self, line: bytes) -> None:
         """Keep *line*."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -72,8 +73,9 @@ def test_the_command_is_installed(fresh_python: Path, tmp_path: Path) -> None:
 def test_the_installed_wheel_is_completely_typed(fresh_python: Path, tmp_path: Path) -> None:
     """Pyright knows the type of every public name."""
     pyright = Path(sys.executable).with_name("pyright")
-    command = [pyright, "--pythonpath", fresh_python, "--verifytypes", "gatewright", "--ignoreexternal", "--outputjson"]
-    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = [pyright, "--verifytypes", "gatewright", "--ignoreexternal", "--outputjson"]
+    paths = os.environ | {"PATH": f"{fresh_python.parent}{os.pathsep}{os.environ['PATH']}"}
+    answer = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True, check=False)
     report = json.loads(answer.stdout)["typeCompleteness"]
     unknown = [symbol["name"] for symbol in report["symbols"] if symbol["isExported"] and not symbol["isTypeKnown"]]
     assert unknown == []
