@@ -16,7 +16,7 @@ from gatewright.policy.model import JsonObject
 
 __all__ = ["ALGORITHMS", "ActorClaim", "KeysAt", "Profile", "Profiles", "TenantRule"]
 
-ALGORITHMS: Final = {
+ALGORITHMS: Final[dict[str, tuple[str, str | None]]] = {
     **{f"{family}{size}": ("RSA", None) for family in ("RS", "PS") for size in (256, 384, 512)},
     "ES256": ("EC", "P-256"),
     "ES384": ("EC", "P-384"),
