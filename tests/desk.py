@@ -206,7 +206,7 @@ def add_tools(desk: Desk) -> None:
     async def list_orders(limit: Annotated[int, Field(ge=1, le=50)], after: str = "") -> Page[Order]:
         """Return orders."""
         desk.entered("order.list", limit=limit, after=after)
-        return Page(items=[Order(**each) for (tenant, _), each in ORDERS.items() if tenant == "acme"][:limit])
+        return Page(items=[Order(**each) for (tenant, _), each in sorted(ORDERS.items()) if tenant == "acme"][:limit])
 
     @guard.tool("order.refund", kind="write", action="refund", resources=order, **WORDS)
     def refund(order: Annotated[str, Field(min_length=1)], amount: int, note: str = "") -> dict[str, int]:

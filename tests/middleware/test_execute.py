@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from desk import Desk, open_desk, open_one
-from gatewright import Conflict, Failed, NoEffect, NotFound, Resource, current_operation
+from gatewright import Conflict, Failed, Invalid, NoEffect, NotFound, Resource, current_operation
+from gatewright.middleware.chain import Chain
+from gatewright.middleware.gate import Gate
 from gatewright.middleware.results import FORBIDDEN, Result
 from gatewright.middleware.stores import StoreUnavailable
 
@@ -454,5 +457,196 @@ def test_a_loader_runs_under_the_timeout_of_the_call(held: Held) -> None:
     resources = {"order": Resource("order", "/order", load)}
     desk, _ = open_one(tool, resources=resources, rows="p, agent, *, order:*, read, allow\n", timeout=0.05)
     assert desk.call("some.thing", {"order": "a-1"}) == FORBIDDEN
+    assert desk.event("permission_decided")["reason"] == "loader: order: TimeoutError"
     assert desk.acall("some.thing", {"order": "a-1"}) == FORBIDDEN
+    assert not held.left.is_set()
     assert desk.ran == []
+
+
+@pytest.mark.case(80)
+def test_a_body_gets_a_record_of_its_own() -> None:
+    """What it does to it is not in what the loader keeps."""
+    kept = {"id": "a-1", "tags": ["a"]}
+
+    def tool(order: dict[str, Any]) -> int:
+        """Change the record."""
+        order["tags"].append("b")
+        return len(order["tags"])
+
+    resources = {"order": Resource("order", "/order", lambda id, tenant: kept)}
+    desk, _ = open_one(tool, resources=resources, rows="p, agent, *, order:*, read, allow\n")
+    for _ in range(2):
+        assert desk.call("some.thing", {"order": "a-1"}).to_json()["data"] == 2
+    assert kept["tags"] == ["a"]
+
+
+@pytest.mark.case(80)
+def test_facts_and_rules_cannot_change_what_was_judged() -> None:
+    """Each gets a copy; only what a rule returns goes on."""
+
+    def tool(tags: list[str]) -> list[str]:
+        """Return them."""
+        return tags
+
+    def meddling(arguments: dict[str, Any]) -> int:
+        arguments["tags"].append("fact")
+        return len(arguments["tags"])
+
+    def rule(arguments: dict[str, Any], settings: Any) -> dict[str, Any]:
+        settings["longest"] = 0
+        arguments["tags"].append("rule")
+        return {"tags": [*arguments["tags"][:-1]]}
+
+    entry = "{ id: a, roles: [agent], facts: { size: { maximum: 2 } } }"
+    desk, _ = open_one(tool, facts={"size": meddling}, rules=[rule], entry=entry)
+    for _ in range(2):
+        assert desk.call("some.thing", {"tags": ["a"]}).to_json()["data"] == ["a"]
+    assert desk.guard._runtime.live.snapshot.policies.tenants["acme"].settings == {"longest": 100}
+
+
+def test_a_rule_states_declared_reasons_alone() -> None:
+    """Any other is dropped, with what it says; the field stays."""
+
+    def tool(text: str) -> str:
+        """Return it."""
+        return text
+
+    def rule(arguments: dict[str, Any], settings: Any) -> dict[str, Any]:
+        raise Invalid("secret", field="/text", expected="secret")
+
+    desk, _ = open_one(tool, rules=[rule], reasons=["told"])
+    result = desk.call("some.thing", {"text": "x"})
+    assert (result.to_json()["field"], result.to_json()["reason"]) == ("/text", "not_accepted")
+    assert b"secret" not in result.to_bytes()
+
+
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_a_fault_of_ours_after_the_body_says_no_more_than_it_knows(kind: str) -> None:
+    """Of a write nobody knows; of a read nothing was given."""
+
+    def tool() -> int:
+        """Return one."""
+        return 1
+
+    def broken(call: Any) -> None:
+        raise RuntimeError("secret")
+
+    desk, _ = open_one(tool, kind=kind)
+    runtime = desk.guard._runtime
+    *steps, release = runtime.chain.steps
+    runtime.chain = Chain([*steps, replace(release, run=broken)])
+    result = desk.call("some.thing")
+    assert result.status == ("unknown" if kind == "write" else "forbidden")
+    assert desk.event("call_answered")["cause"].startswith("RuntimeError at test_execute.py:")
+    assert desk.event("call_answered")["step"] == "release"
+
+
+@pytest.mark.promise("P8")
+def test_a_body_that_ends_with_its_deadline_counts(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waited comes too late to give it up: its outcome is there."""
+
+    def tool() -> str:
+        """Wait."""
+        held.wait()
+        return "in time"
+
+    def too_late(gate: Gate) -> bool:
+        held.event.set()
+        return False
+
+    monkeypatch.setattr(Gate, "expire", too_late)
+    desk, _ = open_one(tool, kind="write", timeout=0.05)
+    assert desk.call("some.thing").to_json()["data"] == "in time"
+    assert desk.acall("some.thing").to_json()["data"] == "in time"
+
+
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize("flavour", ["sync", "async"])
+def test_a_write_that_is_cancelled_before_its_start_never_starts(
+    held: Held, flavour: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that writes the start finds that nobody waits: the transaction is undone, the body not entered."""
+
+    def blocking() -> None:
+        """Do it."""
+        desk.entered("some.thing")
+
+    async def waiting() -> None:
+        """Do it."""
+        desk.entered("some.thing")
+
+    desk, _ = open_one(waiting if flavour == "async" else blocking, kind="write")
+    ledger = desk.guard._runtime.ledger
+    start = ledger.start
+    ended = threading.Event()
+
+    def slow_start(*arguments: Any) -> Any:
+        held.wait()
+        try:
+            return start(*arguments)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(ledger, "start", slow_start)
+
+    async def cancel() -> None:
+        task = asyncio.create_task(desk.guard.acall("some.thing", "{}", token=desk.token()))
+        await asyncio.to_thread(held.entered.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        held.event.set()
+        await asyncio.to_thread(ended.wait, 10)
+
+    asyncio.run(cancel())
+    assert desk.ran == []
+    assert [ledger.operations(state) for state in ("started", "unknown", "failed", "succeeded")] == [()] * 4
+    assert b'"code":"cancelled"' in desk.journal.lines[-1]
+
+
+@pytest.mark.promise("P8")
+def test_a_write_that_times_out_while_it_starts_is_unknown_or_never_starts(
+    held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given up in the transaction, before it is certain: nothing is written and nothing runs."""
+
+    def tool() -> None:
+        """Do it."""
+        desk.entered("some.thing")
+
+    desk, _ = open_one(tool, kind="write", timeout=0.05)
+    ledger = desk.guard._runtime.ledger
+    start = ledger.start
+
+    def slow_start(*arguments: Any) -> Any:
+        held.wait()
+        return start(*arguments)
+
+    monkeypatch.setattr(ledger, "start", slow_start)
+    assert desk.call("some.thing").to_json()["code"] == "timeout"
+    held.event.set()
+    assert held.left.wait(10)
+    assert ledger.operations("started") == ()
+    assert desk.ran == []
+
+
+@pytest.mark.promise("P11")
+def test_a_stop_iteration_of_anybody_hangs_nothing() -> None:
+    """No future can hold one: of a body it is a failure, of a loader and a check a refusal."""
+
+    def stop(*_: Any) -> Any:
+        raise StopIteration
+
+    def tool(order: str) -> None:
+        """Stop."""
+        stop()
+
+    rows = "p, agent, *, order:*, read, allow\n"
+    for stated in ({"resources": {"order": Resource("order", "/order", stop)}}, {"checks": [stop]}):
+        desk, _ = open_one(tool, rows=rows, **stated)
+        assert desk.call("some.thing", {"order": "a-1"}) == FORBIDDEN
+        assert desk.acall("some.thing", {"order": "a-1"}) == FORBIDDEN
+    desk, _ = open_one(tool)
+    assert desk.call("some.thing", {"order": "a-1"}).to_json()["code"] == "internal"
+    assert desk.acall("some.thing", {"order": "a-1"}).to_json()["code"] == "internal"

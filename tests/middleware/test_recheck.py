@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from desk import ORDERS, Desk, add_tools, open_desk, policies
+from desk import ISSUER, ORDERS, Desk, add_tools, open_desk, open_one, policies
 from gatewright import Resource
 from gatewright.middleware.call import Inspection
 from gatewright.middleware.results import FORBIDDEN, NOT_FOUND, Result
@@ -53,8 +53,6 @@ class Barrier:
 
 
 def _write(folder: Path) -> Path:
-    from desk import ISSUER
-
     for path, text in policies(ISSUER).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
@@ -203,22 +201,6 @@ def test_the_record_of_a_write_is_loaded_again(is_async: bool, monkeypatch: pyte
 
 
 @pytest.mark.promise("P6")
-def test_the_day_and_calendars_are_of_the_moment_of_the_body() -> None:
-    """A calendar that ends while the call waits closes the entry."""
-    tools = (
-        "tool: note.echo\nallow: [ { id: a, roles: [agent], context: { calendar: { contains: { const: night } } } } ]\n"
-    )
-    hours = iter([0.0, 7200.0])
-    desk = open_desk({"tools": tools}, after_authorize=[lambda call: desk.clock.advance(next(hours))])
-    desk.clock.advance(22 * 3600 + 60)
-    assert desk.call("note.echo", {"text": "x"}, token=desk.token(lifetime=36000)).status == "unauthenticated"
-    token = desk.token(lifetime=3000)
-    assert desk.call("note.echo", {"text": "x"}, token=token).status == "ok"
-    assert desk.call("note.echo", {"text": "x"}, token=desk.token(lifetime=3600)).status != "ok"
-    assert len(desk.ran) == 1
-
-
-@pytest.mark.promise("P6")
 def test_what_was_called_meanwhile_in_the_same_interaction_counts() -> None:
     """A call that was decided before another tool ran is judged with that tool among the called ones."""
     tools = (
@@ -333,3 +315,101 @@ def test_many_tasks_and_one_reload() -> None:
     results = asyncio.run(run())
     assert {result.status for result in results} == {"ok"}
     assert len(desk.ran) - before == 50
+
+
+ONE = "tool: note.echo\nallow: [ { id: a, roles: [agent] } ]\n"
+
+
+@pytest.mark.promise("P6")
+@pytest.mark.parametrize(
+    ("rows", "tools", "start", "step"),
+    [
+        ("p, agent, *, note.echo, call, allow, 2026-01-01\n", ONE, 23.9 * 3600, 600),
+        (
+            "p, agent, *, note.echo, call, allow\n",
+            ONE.replace("roles: [agent]", "roles: [agent], context: { calendar: { contains: { const: night } } }"),
+            22.9 * 3600,
+            600,
+        ),
+    ],
+)
+def test_time_that_runs_out_while_a_call_waits_counts(rows: str, tools: str, start: float, step: float) -> None:
+    """Midnight for a row with `until`, closing time for a calendar: the token holds, the right does not."""
+    waits = [0.0]
+    desk = open_desk({"rows": rows, "tools": tools}, after_authorize=[lambda call: desk.clock.advance(waits[0])])
+    desk.clock.advance(start)
+    assert desk.call("note.echo", {"text": "x"}, token=desk.token(lifetime=3600)).status == "ok"
+    waits[0] = step
+    assert desk.call("note.echo", {"text": "x"}, token=desk.token(lifetime=3600)) == FORBIDDEN
+    assert len(desk.ran) == 1
+    assert desk.event("permission_rechecked")["reason"]
+
+
+@pytest.mark.promise("P6")
+def test_a_tool_that_is_taken_away_does_not_run(barrier: Barrier) -> None:
+    """What is registered at the last moment is what counts."""
+    tools = barrier.desk.guard._runtime.tools
+    barrier.happens = lambda: tools.pop("order.find")
+    assert barrier.call(READ) == FORBIDDEN
+    assert barrier.desk.ran == []
+    assert last(barrier.desk, "permission_rechecked")["reason"] == "admission: closed"
+
+
+@pytest.mark.promise("P10")
+def test_a_tool_that_is_quarantined_meanwhile_does_not_run(barrier: Barrier) -> None:
+    """Its catalog file no longer says what the code is."""
+    barrier.happens = barrier.change("catalog/order.find.json", "Return one order.", "Return another.")
+    assert barrier.call(READ) == FORBIDDEN
+    assert barrier.desk.ran == []
+
+
+@pytest.mark.promise("P6")
+def test_other_filled_arguments_are_another_call(barrier: Barrier) -> None:
+    """A pin that means something else now: entry and duties are the same, what would run is not."""
+    pinned = "allow: [ { id: agent, roles: [agent], arguments: { tags: {}, text: { pin: { $tenant: motto } } } } ]"
+    tools, names = barrier.folder / "tools" / "desk.yaml", barrier.folder / "names.yaml"
+    plain = "allow: [ { id: agent, roles: [agent], arguments: { tags: {} } } ]"
+    assert plain in tools.read_text()
+    tools.write_text(tools.read_text().replace(plain, pinned))
+    settings = "longest: { type: integer, default: 100 }"
+    names.write_text(names.read_text().replace(settings, f'{settings}, motto: {{ type: string, default: "one" }}'))
+    assert barrier.desk.guard.reload()
+    assert barrier.call(("note.echo", {})).to_json()["data"]["text"] == "one"  # type: ignore[call-overload, index]
+    barrier.happens = barrier.change("names.yaml", 'default: "one"', 'default: "two"')
+    assert barrier.call(("note.echo", {})) == FORBIDDEN
+    assert len(barrier.desk.ran) == 1
+
+
+@pytest.mark.promise("P7")
+def test_a_token_that_means_another_caller_now_is_not_the_one_that_was_judged(barrier: Barrier) -> None:
+    """A role that was unknown at the decision and is declared at the body: the caller is another."""
+    token = barrier.desk.issuer.token("amy", "acme", ["agent", "boss"])
+    barrier.happens = barrier.change("names.yaml", "agent: {}, supervisor: {}", "agent: {}, supervisor: {}, boss: {}")
+    assert barrier.call(READ, token=token) == FORBIDDEN
+    assert barrier.desk.ran == []
+    barrier.happens = lambda: None
+    assert barrier.call(READ, token=token).status == "ok"
+
+
+@pytest.mark.case(80)
+def test_a_body_cannot_change_what_it_is_rechecked_by() -> None:
+    """A stream that changes its argument, and a reload in the middle: the judged arguments are still what they were."""
+
+    async def tool(tags: list[str]) -> Any:
+        """Stream."""
+        for number in range(250):
+            tags.append("more")
+            if number == 50:
+                desk.guard.tool("other.tool", kind="read", use_when="x", not_for="y")(nothing)
+                desk.call("other.tool")
+            yield len(tags)
+
+    def nothing() -> None:
+        """Do nothing."""
+
+    desk, _ = open_one(tool)
+    before = desk.guard.revision
+    assert desk.call("some.thing", {"tags": ["a"]}).status == "ok"
+    assert desk.guard.revision != before
+    rechecked = [event for event in desk.journal.events() if event.kind == "permission_rechecked"]
+    assert rechecked[-1].fields["outcome"] == "passed"
