@@ -120,6 +120,7 @@ class _Clause:
         elif keyword == "const":
             self._option(node, known)
         elif keyword == "enum":
+            self.reader.not_empty(node, "no value is one of these")
             for item in self.reader.items(node, "list of options"):
                 self._option(item, known)
 

@@ -162,6 +162,13 @@ def test_tools_are_not_asked_where_the_catalog_is_not_known() -> None:
     assert [each.code for each in findings.all] == ["unknown_action"]
 
 
+def test_a_file_of_faults_is_not_read_to_its_end() -> None:
+    """After a thousand findings there is no use in going on."""
+    _, found = read("p, viewr, *, logs.query, call, allow\n" * 50_000)
+    assert len(found) == 1000
+    assert found[-1].startswith("too_many")
+
+
 _CELL = st.sampled_from(
     [
         *(

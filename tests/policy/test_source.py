@@ -107,6 +107,12 @@ def test_too_many_files_are_a_finding(folder: Path, monkeypatch: pytest.MonkeyPa
     assert faults(folder) == [("too_many_files", "tools/logs.yaml")]
 
 
+def test_folders_without_end_are_a_finding(folder: Path) -> None:
+    """Sixteen in one another are enough."""
+    (folder / "/".join(["tools"] + ["a"] * 20)).mkdir(parents=True)
+    assert faults(folder) == [("too_deep", "/".join(["tools"] + ["a"] * 16))]
+
+
 def test_a_name_that_cannot_be_printed_is_a_finding(folder: Path) -> None:
     """It is told in escaped form."""
     (folder / "na\nmes.yaml").write_text("")
