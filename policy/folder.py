@@ -81,6 +81,15 @@ def load_policies(source: Source, catalog: Mapping[str, ToolSpec] | Deferred | N
     return policies
 
 
+def _catalog(
+    source: Source, catalog: Mapping[str, ToolSpec] | Deferred | None, findings: Findings
+) -> Mapping[str, ToolSpec]:
+    """The catalog in force; faults in files that are about to be written again are none."""
+    if isinstance(catalog, Mapping):
+        return catalog
+    return read_specs(source, findings if catalog is None else Findings())
+
+
 def _stated(source: Source, catalog: object) -> frozenset[str]:
     """The tools that have a catalog file, whether or not it can be read; none where *catalog* stands in for them."""
     paths = source.under("catalog", ".json") if catalog is None else ()
@@ -106,9 +115,7 @@ class _Loading:
         self.source = source
         self.findings = Findings()
         self.reader = Reader(self.findings)
-        self.catalog: Mapping[str, ToolSpec] = (
-            read_specs(source, self.findings) if catalog is None or isinstance(catalog, Deferred) else catalog
-        )
+        self.catalog: Mapping[str, ToolSpec] = _catalog(source, catalog, self.findings)
         self.tools = None if isinstance(catalog, Deferred) else frozenset(self.catalog) | _stated(source, catalog)
         self.names = NO_NAMES
         self.identity = Identity()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,14 @@ def test_a_fault_is_found_where_it_stands(path: Path) -> None:
     assert [(each.code, each.place.file, each.place.line, each.place.column) for each in found] == [
         (each["code"], each.get("file", fault["file"]), each["line"], each["column"]) for each in expected
     ]
+
+
+def test_every_code_that_is_found_is_on_its_page() -> None:
+    """docs/findings.md lists what a code may be."""
+    listed = set(re.findall(r"`(\w+)`", (HERE.parents[1] / "docs/findings.md").read_text("utf-8")))
+    expected = [yaml.safe_load(path.read_text("utf-8"))["expect"] for path in FAULTS]
+    codes = {each["code"] for item in expected for each in (item if isinstance(item, list) else [item])}
+    assert codes <= listed
 
 
 def test_all_findings_come_at_once_and_sorted() -> None:

@@ -110,6 +110,13 @@ def test_a_catalog_that_is_not_known_yet_defers_what_needs_it() -> None:
         load_policies(Source.from_texts({**SMALL, "policy.csv": "p, viewr, *, logs.query, call, allow\n"}), DEFERRED)
 
 
+def test_a_broken_catalog_file_can_be_written_again() -> None:
+    """A guard that is about to write the catalog loads the rest meanwhile."""
+    broken = {**SMALL, "catalog/logs.query.json": "{"}
+    assert load_policies(Source.from_texts(broken), DEFERRED).catalog == {}
+    assert codes(broken) == ["json catalog/logs.query.json:1:2"]
+
+
 def test_a_folder_without_a_model_has_the_default_one() -> None:
     """model.conf is optional; what is there is handed on as it is."""
     assert load_policies(Source.from_texts(SMALL), DEFERRED).model == DEFAULT_MODEL
