@@ -11,6 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
+from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from time import monotonic
 from typing import Any, TypeVar
@@ -19,9 +20,13 @@ from gatewright.middleware.call import Call, Wait
 from gatewright.middleware.chain import Step
 from gatewright.middleware.failures import Stopped
 
-__all__ = ["answer_waits", "answer_waits_async", "in_thread", "run_awaitable", "walk", "walk_async"]
+__all__ = ["CancelledItself", "answer_waits", "answer_waits_async", "in_thread", "run_awaitable", "walk", "walk_async"]
 
 _T = TypeVar("_T")
+
+
+class CancelledItself(Exception):
+    """What was waited for raised CancelledError of its own accord: nobody asked this task to stop."""
 
 
 def walk(call: Call, steps: Sequence[Step]) -> Stopped | None:
@@ -107,13 +112,17 @@ def _called(function: Callable[..., _T], *arguments: object) -> _T:
 
 def _perform(wait: Wait) -> Any:
     if wait.deadline is not None:
-        return in_thread(lambda: _do(wait)).result(max(0.0, wait.deadline - monotonic()))
+        return in_thread(partial(_do, wait)).result(max(0.0, wait.deadline - monotonic()))
     return _do(wait)
 
 
 def _do(wait: Wait) -> Any:
-    value = wait.function(*wait.arguments)
-    return run_awaitable(value) if isawaitable(value) else value
+    try:
+        value = wait.function(*wait.arguments)
+        return run_awaitable(value) if isawaitable(value) else value
+    except asyncio.CancelledError:
+        pass
+    raise CancelledItself
 
 
 async def _perform_async(wait: Wait) -> Any:
@@ -124,12 +133,22 @@ async def _perform_async(wait: Wait) -> Any:
 
 
 async def _do_async(wait: Wait) -> Any:
+    try:
+        return await _await(wait)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+    raise CancelledItself
+
+
+async def _await(wait: Wait) -> Any:
     if iscoroutinefunction(wait.function):
         return await wait.function(*wait.arguments)
     if wait.deadline is None:
         value = await asyncio.to_thread(_called, wait.function, *wait.arguments)
     else:
-        value = await asyncio.wrap_future(in_thread(lambda: wait.function(*wait.arguments)))
+        value = await asyncio.wrap_future(in_thread(partial(wait.function, *wait.arguments)))
     return await value if isawaitable(value) else value
 
 

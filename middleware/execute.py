@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from gatewright.middleware.answer import answer_exception
 from gatewright.middleware.call import Call, Outcome, Wait
-from gatewright.middleware.drive import answer_waits_async
+from gatewright.middleware.drive import CancelledItself, answer_waits_async
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.gate import Late
 from gatewright.middleware.operations import RunningOperation, running
@@ -32,6 +32,8 @@ _NOTHING: Final = nullcontext()
 _RECHECK_ITEMS: Final = 100
 _RECHECK_SECONDS: Final = 1.0
 _log = logging.getLogger("gatewright")
+_notices = logging.getLogger("gatewright.notify")
+"""Where the duty to notify goes: an application hands it on with a handler of its own."""
 
 
 class _StreamStopped(Exception):
@@ -96,6 +98,8 @@ def _execute_async(call: Call, arguments: Mapping[str, Any], began: int) -> Gene
         value = yield Wait(run, call, arguments)
     except _StreamStopped as stream:
         return stream.stopped
+    except CancelledItself:
+        return _raised(call, asyncio.CancelledError(), began)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is has a result
         return _raised(call, error, began)
     _returned(call, value, began)
@@ -141,6 +145,9 @@ def _pass(call: Call) -> None:
     call.entered = True
     if call.progress is not None:
         call.progress.enter(call.tool_name)
+    notify = call.verdict.duties.notify
+    if notify:
+        _notices.info("notify %s: %s, call %s", ", ".join(notify), call.tool_name, call.id)
 
 
 def _operating(call: Call) -> AbstractContextManager[None]:

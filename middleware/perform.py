@@ -7,8 +7,6 @@ policy does raises here.
 
 from __future__ import annotations
 
-import asyncio
-
 from gatewright.middleware.call import Call
 from gatewright.middleware.conclude import broken, conclude, conclude_write
 from gatewright.middleware.drive import answer_waits, answer_waits_async, walk, walk_async
@@ -71,10 +69,8 @@ async def finish_async(call: Call) -> Result:
         stopped = await enter_async(call) or await walk_async(call, call.runtime.chain.leaving)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the answer says no more than it knows
         return await _end_async(call, broken(call, error))
-    except BaseException as error:
-        result = end(call, given_up(call, "cancelled"))
-        if isinstance(error, asyncio.CancelledError) and not _is_cancelled():
-            return result
+    except BaseException:
+        end(call, given_up(call, "cancelled"))
         raise
     return await _end_async(call, _result(call, stopped))
 
@@ -92,9 +88,3 @@ async def _end_async(call: Call, result: Result) -> Result:
     if call.operation is None:
         return conclude(call, result)
     return await answer_waits_async(conclude_write(call, result))
-
-
-def _is_cancelled() -> bool:
-    """Whether this task was asked to stop; a tool may raise CancelledError of its own accord."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

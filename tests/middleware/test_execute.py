@@ -498,8 +498,8 @@ def test_facts_and_rules_cannot_change_what_was_judged() -> None:
         return {"tags": [*arguments["tags"][:-1]]}
 
     entry = "{ id: a, roles: [agent], facts: { size: { maximum: 2 } } }"
-    desk, _ = open_one(tool, facts={"size": meddling}, rules=[rule], entry=entry)
-    for _ in range(2):
+    for rules in ([], [rule]):
+        desk, _ = open_one(tool, facts={"size": meddling}, rules=rules, entry=entry)
         assert desk.call("some.thing", {"tags": ["a"]}).to_json()["data"] == ["a"]
     assert desk.guard._runtime.live.snapshot.policies.tenants["acme"].settings == {"longest": 100}
 
@@ -650,3 +650,72 @@ def test_a_stop_iteration_of_anybody_hangs_nothing() -> None:
     desk, _ = open_one(tool)
     assert desk.call("some.thing", {"order": "a-1"}).to_json()["code"] == "internal"
     assert desk.acall("some.thing", {"order": "a-1"}).to_json()["code"] == "internal"
+
+
+def test_the_duty_to_notify_is_told_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Once the body is entered, by whom it names; a refused call tells nobody."""
+
+    def tool(text: str) -> str:
+        """Return it."""
+        return text
+
+    desk, _ = open_one(tool, entry="{ id: a, roles: [agent], duties: { notify: [risk] } }")
+    with caplog.at_level("INFO", "gatewright.notify"):
+        desk.call("some.thing", {"text": 7})
+        assert desk.call("some.thing", {"text": "secret"}).status == "ok"
+    told = [record.getMessage() for record in caplog.records if record.name == "gatewright.notify"]
+    assert told == [f"notify risk: some.thing, call {desk.guard.last_call_id}"]
+
+
+def test_an_async_tool_that_cancels_itself_has_failed() -> None:
+    """Nobody asked the task to stop, so it goes on with an answer."""
+
+    async def tool() -> None:
+        """Cancel."""
+        raise asyncio.CancelledError
+
+    async def load(id: str, tenant: str) -> None:
+        raise asyncio.CancelledError
+
+    async def with_record(order: str) -> None:
+        """Do nothing."""
+
+    for kind, status in (("read", "failed"), ("write", "unknown")):
+        desk, _ = open_one(tool, kind=kind)
+        assert desk.acall("some.thing").status == status
+        assert desk.call("some.thing").status == status
+    resources = {"order": Resource("order", "/order", load)}
+    desk, _ = open_one(with_record, resources=resources, rows="p, agent, *, order:*, read, allow\n")
+    assert desk.acall("some.thing", {"order": "a-1"}) == FORBIDDEN
+    assert desk.call("some.thing", {"order": "a-1"}) == FORBIDDEN
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_body_is_not_entered_after_its_deadline(held: Held, is_async: bool) -> None:
+    """The recheck took too long: the answer is given, so nothing may happen any more."""
+
+    def tool() -> None:
+        """Do it."""
+        desk.entered("some.thing")
+
+    desk, _ = open_one(tool, timeout=0.05)
+    runtime = desk.guard._runtime
+    done = threading.Event()
+
+    def slow(call: Any) -> None:
+        held.wait()
+
+    def ended(call: Any) -> Any:
+        try:
+            return execute.run(call)
+        finally:
+            done.set()
+
+    steps = {step.name: step for step in runtime.chain.steps}
+    execute = steps["execute"]
+    steps["recheck"], steps["execute"] = replace(steps["recheck"], run=slow), replace(execute, run=ended)
+    runtime.chain = Chain([*steps.values()])
+    assert (desk.acall if is_async else desk.call)("some.thing").to_json()["code"] == "timeout"
+    held.event.set()
+    assert done.wait(10)
+    assert desk.ran == []

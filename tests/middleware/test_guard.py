@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -345,3 +348,39 @@ def test_a_guard_closes_what_it_opened_and_nothing_else(tmp_path: Any) -> None:
         desk.call("note.echo", {"text": "x"})
     assert not desk.journal.closed
     desk.guard.close()
+
+
+def lines_of(call: Callable[[], object]) -> list[tuple[str, int]]:
+    """Every line of ours that *call* runs through, in order."""
+    seen: list[tuple[str, int]] = []
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        name = frame.f_code.co_filename
+        if "/middleware/" not in name and "/policy/" not in name:
+            return None
+        if event == "line":
+            seen.append((name, frame.f_lineno))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+@pytest.mark.case(70)
+@pytest.mark.promise("P4")
+@pytest.mark.parametrize("raw", ['{"everything":true}', "{"])
+def test_hidden_and_made_up_tools_take_the_same_path(desk: Desk, raw: str) -> None:
+    """Line by line, warm, whatever the arguments look like."""
+    token = desk.token()
+    names = ("desk.wipe", "desk.melt", "zzz")
+    for name in names:
+        desk.guard.call(name, raw, token=token)
+    paths = [lines_of(lambda name=name: desk.guard.call(name, raw, token=token)) for name in names]  # type: ignore[misc]
+    assert paths[0] == paths[1] == paths[2]
+    assert len(paths[0]) > 50
+    assert desk.ran == []

@@ -88,7 +88,7 @@ def test_a_tool_that_differs_from_its_file_is_quarantined(
     assert desk.guard.reload()
     assert desk.call("note.echo", {"text": "x"}) == desk.call("no.such") == FORBIDDEN
     assert desk.call("order.find", {"order": "a-1"}).status == "ok"
-    assert "note.echo" not in [tool["name"] for tool in desk.guard.tools(desk.token("supervisor"))]
+    assert "note.echo" not in [tool["name"] for tool in desk.guard.tools(desk.token())]
     loaded = [event for event in desk.journal.events() if event.kind == "policy_loaded"][-1]
     assert loaded.fields["quarantined"] == ["note.echo"]
     other = open_folder(folder)

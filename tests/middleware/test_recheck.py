@@ -407,7 +407,7 @@ def test_a_body_cannot_change_what_it_is_rechecked_by() -> None:
     def nothing() -> None:
         """Do nothing."""
 
-    desk, _ = open_one(tool)
+    desk, _ = open_one(tool, entry="{ id: a, roles: [agent], arguments: { tags: { maxItems: 1 } } }")
     before = desk.guard.revision
     assert desk.call("some.thing", {"tags": ["a"]}).status == "ok"
     assert desk.guard.revision != before
