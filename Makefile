@@ -40,6 +40,6 @@ $(STAMP): pyproject.toml
 	else \
 	  $(PYTHON) -m venv $(VENV) && \
 	  $(BIN)/python -m pip install --quiet --upgrade pip && \
-	  $(BIN)/python -m pip install --quiet -e '.[dev]'; \
+	  $(BIN)/python -m pip install --quiet --log $(VENV)/pip.log -e '.[dev]'; \
 	fi
 	@touch $@

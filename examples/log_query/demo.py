@@ -8,6 +8,7 @@ refused, what changes while a call waits, and how the events are read.
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 import tempfile
 import time
@@ -54,16 +55,15 @@ class Walk:
         def after_the_decision(call: Any) -> None:
             self.waiting()
 
-        guard = open_app(
+        return open_app(
             home / "logs.db",
             self.policies,
             clock=self.clock,
             journal=f"sqlite:///{home / 'events.db'}",
             ledger=f"sqlite:///{home / 'ledger.db'}",
+            keys=secrets.token_hex(32),
             after_authorize=[after_the_decision],
         )
-        guard.accept_catalog()
-        return guard
 
     def call(self, role: str, tool: str = "logs.query", **arguments: Any) -> Any:
         """One call as a model would make it: the arguments as JSON text."""
