@@ -56,6 +56,7 @@ def _enter(call: Call, caller: Caller, tokens: VerifiedTokens) -> None:
     call.trail.add(
         "identity_resolved",
         actor=None if actor is None else actor.id,
+        actor_chain=list(actor.prior) if actor is not None and actor.prior else None,
         actor_roles=None if actor is None else sorted(actor.roles),
         caller=caller.key.hex(),
         expires_at=math.ceil(caller.expires_at),
@@ -63,6 +64,7 @@ def _enter(call: Call, caller: Caller, tokens: VerifiedTokens) -> None:
         outcome="verified",
         profile=tokens.verifier.profiles.by_issuer[caller.issuer].alias,
         roles=sorted(caller.roles),
+        session=caller.session or None,
         subject=caller.subject,
         tenant=caller.tenant,
         token_id=caller.token_id,

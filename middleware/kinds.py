@@ -46,6 +46,7 @@ FIELDS: Final[Mapping[Kind, frozenset[str]]] = {
     "identity_resolved": frozenset(
         {
             "actor",
+            "actor_chain",
             "actor_roles",
             "caller",
             "expires_at",
@@ -54,6 +55,7 @@ FIELDS: Final[Mapping[Kind, frozenset[str]]] = {
             "profile",
             "reason",
             "roles",
+            "session",
             "subject",
             "tenant",
             "token_id",
