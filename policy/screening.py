@@ -8,7 +8,7 @@ filled, and the failure of each that does not. Pure: the rules are the developer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, TypeAlias, cast
 
 from gatewright.policy.complaints import Complaint, business_complaint, schema_complaints
@@ -211,9 +211,12 @@ def _narrowing_errors(template: ArgumentTemplate, filled: JsonObject) -> list[Co
 
 def _seen(template: ArgumentTemplate, complaint: Complaint) -> Complaint:
     """Return *complaint* where it speaks of a shown argument, else one that names nothing."""
+    return complaint if _speaks_of_shown(template, complaint) else _unseen()
+
+
+def _speaks_of_shown(template: ArgumentTemplate, complaint: Complaint) -> bool:
     place = parse_pointer(complaint.field)
-    properties = cast("Mapping[str, Json]", template.visible.get("properties", {}))
-    return complaint if not place or place[0] in properties else _unseen()
+    return not place or place[0] in cast("Mapping[str, Json]", template.visible.get("properties", {}))
 
 
 def _unseen() -> Complaint:
@@ -260,7 +263,8 @@ def _apply_rules(view: View, candidate: Candidate, supply: Supply) -> Candidate 
     try:
         candidate.arguments = supply.rules(candidate.filled, view.settings)
     except Invalid as refusal:
-        complaint = business_complaint(refusal.field, refusal.reason, refusal.expected)
+        told = business_complaint(refusal.field, refusal.reason, refusal.expected)
+        complaint = told if _speaks_of_shown(candidate.entry.arguments, told) else replace(told, field="")
         return Failure(candidate.entry.id, "rules", "invalid_arguments", (complaint,))
     return candidate
 

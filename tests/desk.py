@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from gatewright import Caller, Guard, Invalid, Page, Resource
-from gatewright.middleware.record import check_line, header_of
+from gatewright.middleware.record import check_line
 from gatewright.middleware.results import Result
 from gatewright.testing import FakeClock, FakeIssuer, ListJournal
 
@@ -91,20 +91,12 @@ class Order(BaseModel):
 
 
 class CheckedJournal(ListJournal):
-    """A journal in a list that takes no line which breaks docs/events.md, and can be read back."""
+    """A journal in a list that takes no line which breaks docs/events.md."""
 
-    def append(self, line: bytes) -> None:
+    def append(self, line: bytes, /) -> None:
         """Check and keep *line*."""
         check_line(line)
         super().append(line)
-
-    def flush(self) -> None:
-        """Lines are there at once."""
-
-    def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
-        """The lines, of one call where it is named."""
-        heads = ((line, header_of(line)) for line in tuple(self.lines))
-        return (line for line, head in heads if call in (None, head.call) and interaction in (None, head.interaction))
 
 
 @dataclass

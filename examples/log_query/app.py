@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from gatewright import Guard, Invalid, Page, Resource
+from gatewright import Caller, Guard, Invalid, Page, Resource
 
 ROOT = Path(__file__).parents[2]
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
@@ -77,10 +77,13 @@ def open_app(database: Path, policies: Path | Mapping[str, str] = ROOT / "polici
         start: UtcSecond,
         end: UtcSecond,
         limit: Annotated[int, Field(ge=1, le=200)],
+        caller: Caller,
     ) -> Page[LogLine]:
         """Return the log lines of one service from start (included) to end (excluded), oldest first."""
-        query = "SELECT at, level, message, client_ip FROM line WHERE service = ? AND at >= ? AND at < ? ORDER BY at"
-        rows = connection.execute(f"{query} LIMIT ?", (service, _stamp(start), _stamp(end), limit + 1)).fetchall()
+        columns = "SELECT at, level, message, client_ip FROM line"
+        query = f"{columns} WHERE tenant = ? AND service = ? AND at >= ? AND at < ? ORDER BY at LIMIT ?"
+        asked = (caller.tenant, service, _stamp(start), _stamp(end), limit + 1)
+        rows = connection.execute(query, asked).fetchall()
         items = [LogLine(ts=at, level=level, message=text, client_ip=ip) for at, level, text, ip in rows[:limit]]
         return Page(items=items, truncated=len(rows) > limit)
 

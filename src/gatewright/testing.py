@@ -13,7 +13,7 @@ import math
 import time
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any, Final, Protocol, cast
 
@@ -190,7 +190,7 @@ class ListJournal:
         self.lines: list[bytes] = []
         self.closed: bool = False
 
-    def append(self, line: bytes) -> None:
+    def append(self, line: bytes, /) -> None:
         """Keep *line*."""
         self.lines.append(bytes(line))
 
@@ -204,6 +204,14 @@ class ListJournal:
             numbers[call] += len(found)
             events += found
         return events
+
+    def flush(self) -> None:
+        """Do nothing: lines are there at once."""
+
+    def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
+        """Give the lines, oldest first; those of one call or one interaction where it is named."""
+        heads = [(line, header_of(line)) for line in self.lines]
+        return (line for line, head in heads if call in (None, head.call) and interaction in (None, head.interaction))
 
     def close(self) -> None:
         """Say that no line comes any more; those that are there can still be read."""
