@@ -7,6 +7,7 @@ fails is kept and tried again; meanwhile the queue fills, and then says so. Neve
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import threading
@@ -179,6 +180,15 @@ class Writer:
             self._wake.wait()
         self._idle = False
         self._wake.clear()
+
+
+def _end() -> None:
+    """Write what is queued when the process ends, also where nobody closed the journal."""
+    for writer in tuple(_writers):
+        writer.close()
+
+
+atexit.register(_end)
 
 
 def _reset() -> None:
