@@ -7,10 +7,10 @@ In come old and new pairs, or findings; out come events and log lines that say w
 from __future__ import annotations
 
 import logging
-import platform
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from gatewright.middleware.environment import environment
 from gatewright.middleware.journal import Journal
 from gatewright.middleware.live import Pair, quarantined
 from gatewright.middleware.record import event_line
@@ -38,10 +38,13 @@ class PolicyWatch:
         policies = new.snapshot.policies
         self._kept = policies.revision
         hidden = quarantined(new.snapshot, self._tools)
+        here = environment()
         self._append(
             "policy_loaded",
+            gatewright=here.gatewright,
+            os=here.os,
             previous=None if old is None else old.snapshot.revision,
-            python=platform.python_version(),
+            python=here.python,
             quarantined=hidden or None,
             revision=policies.revision,
             rules=len(policies.rules),

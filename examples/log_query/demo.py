@@ -181,7 +181,7 @@ def events(walk: Walk) -> None:
     console.rule("7. Events: every call can be told back")
     walk.call("analyst", service="package-manager", **HOUR)
     console.print(walk.guard.story(walk.guard.last_call_id or ""), markup=False)
-    console.print("    from a shell: [bold]gatewright events show CALL[/]")
+    console.print("    from a shell, where the stores are kept: [bold]gatewright events show CALL[/]")
 
 
 def show(what: str, result: Any) -> None:
