@@ -1,8 +1,8 @@
 """
 The contract of the log-query tool alone, without a backend: what it accepts, and what it says otherwise.
 
-Run it with `.venv/bin/python examples/query_contract.py`. Nothing is authorized or executed here: `Guard.check` is the decode
-and validate half of the chain, for structured output, metadata filters and batches.
+Run it with `.venv/bin/python examples/query_contract.py`. Nothing is authorized or executed here: `Guard.check` is the
+decode and validate half of the chain, for structured output, metadata filters and batches.
 """
 
 from __future__ import annotations

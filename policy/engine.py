@@ -8,6 +8,7 @@ whether it speaks of a caller is one `and` of two integers. Source: POLICY.md, "
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from threading import Lock
@@ -21,7 +22,7 @@ from gatewright.policy.standing import EVERYONE, Roles, Standing
 
 __all__ = ["Decision", "Engine", "Granted", "Standing", "compile_engine"]
 
-_SEPARATORS: Final = frozenset(".:/-")
+_SEPARATOR: Final = re.compile(r"[.:/-]")
 _MOST_STANDINGS: Final = 4096
 
 
@@ -41,14 +42,42 @@ class Granted:
     open: bool
 
 
-@dataclass(slots=True)
 class _Cell:
-    """The rows of one action, object and domain: masks of those that name roles, and the rest one by one."""
+    """
+    The rows about one object, with one action and domain.
 
-    allow: int = 0
-    deny: int = 0
-    others: tuple[Rule, ...] = ()
-    rows: tuple[Rule, ...] = ()
+    *allow* and *deny* are the bits of the roles that *rows* name; *ids* are the rows that name a subject or an actor.
+    """
+
+    __slots__ = ("allow", "deny", "ids", "rows")
+
+    def __init__(self) -> None:
+        self.allow = 0
+        self.deny = 0
+        self.rows: list[tuple[int, Rule]] = []
+        self.ids: dict[str, list[Rule]] = {}
+
+    def add(self, rule: Rule, bit: int) -> None:
+        """Take *rule* in; *bit* is that of the role it names, 0 for an id."""
+        if not bit:
+            self.ids.setdefault(rule.sub, []).append(rule)
+            return
+        self.rows.append((bit, rule))
+        if rule.eft == "allow":
+            self.allow |= bit
+        else:
+            self.deny |= bit
+
+    def first(self, effect: str, mask: int, own: str, today: dt.date) -> Rule | None:
+        """The first live row of *effect* that names a role of *mask* or the id *own*."""
+        if (self.allow if effect == "allow" else self.deny) & mask:
+            for bit, rule in self.rows:
+                if bit & mask and rule.eft == effect and _is_live(rule, today):
+                    return rule
+        for rule in self.ids.get(own, ()):
+            if rule.eft == effect and _is_live(rule, today):
+                return rule
+        return None
 
 
 _DENIED: Final = Decision(False)
@@ -59,9 +88,9 @@ class Engine:
 
     def __init__(self, policies: PolicySet) -> None:
         self._roles = Roles(policies)
-        self._cells: dict[tuple[str, str, str], _Cell] = {}
+        self._cells: dict[str, dict[tuple[str, str], _Cell]] = {}
         self._groups: dict[str, list[tuple[str, dt.date | None]]] = {}
-        self._of_type: dict[str, list[Rule]] = {}
+        self._of_type: dict[tuple[str, str], list[Rule]] = {}
         for membership in policies.memberships:
             self._groups.setdefault(membership.tool, []).append((membership.group, membership.until))
         for rule in policies.rules:
@@ -105,115 +134,108 @@ class Engine:
 
     def granted(self, standing: Standing, roles: Iterable[str], type: str, action: str) -> Granted:
         """Return what *roles* and the subject are granted of a resource type, denies and actor's bounds taken off."""
-        ids: set[str] = set()
-        is_open = False
+        if standing.excluded:
+            return Granted(frozenset(), False)
         roles = tuple(roles)
-        mask = self._roles.mask(roles, standing)
-        for rule in self._of_type.get(type, ()):
-            if rule.eft != "allow" or not self._is_about(rule, standing, action):
-                continue
-            if not self._speaks_of(rule, mask | EVERYONE, standing.subject):
-                continue
-            if rule.obj.endswith("*"):
-                is_open = is_open or self._actor_is_granted(standing, type, action)
-            elif self.decide(standing, rule.obj, action, roles).allowed:
-                ids.add(rule.obj.partition(":")[2])
-        return Granted(frozenset(ids), is_open)
-
-    def _actor_is_granted(self, standing: Standing, type: str, action: str) -> bool:
-        """Whether nobody acts, or whoever acts has some grant of his own."""
-        return not standing.actor or any(
-            rule.eft == "allow"
-            and self._is_about(rule, standing, action)
-            and self._speaks_of(rule, standing.actor_mask | EVERYONE, standing.actor)
-            for rule in self._of_type.get(type, ())
-        )
+        given = self._roles.mask(roles, standing) | EVERYONE
+        named = self._allowed_objects(standing, given, standing.subject, type, action)
+        literals = {obj for obj in named if not obj.endswith("*")}
+        ids = frozenset(obj.partition(":")[2] for obj in literals if self.decide(standing, obj, action, roles).allowed)
+        return Granted(ids, len(literals) < len(named) and self._reaches_actor(standing, roles, type, action))
 
     def denies_type(self, standing: Standing, type: str, action: str) -> bool:
         """Answer whether some deny row that can match this caller names ids of *type*."""
-        for rule in (*self._of_type.get(type, ()), *self._of_type.get("*", ())):
-            if rule.eft == "deny" and self._is_about(rule, standing, action):
-                if self._speaks_of(rule, standing.mask | EVERYONE, standing.subject):
-                    return True
-                if standing.actor and self._speaks_of(rule, standing.actor_mask | EVERYONE, standing.actor):
-                    return True
-        return False
+        return any(
+            rule.eft == "deny" and (self._names(rule, held, own))
+            for rule in (*self._about(standing, type, action), *self._about(standing, "*", action))
+            for held, own in self._sides(standing)
+        )
 
     def _add(self, rule: Rule) -> None:
-        cell = self._cells.setdefault((rule.act, rule.obj, rule.dom), _Cell())
-        cell.rows = (*cell.rows, rule)
-        bit = self._roles.bit(rule.sub)
-        if rule.until is not None or bit == 0:
-            cell.others = (*cell.others, rule)
-        elif rule.eft == "allow":
-            cell.allow |= bit
-        else:
-            cell.deny |= bit
+        cells = self._cells.setdefault(rule.obj, {})
+        cells.setdefault((rule.act, rule.dom), _Cell()).add(rule, self._roles.bit(rule.sub))
         kind, colon, _ = rule.obj.partition(":")
         if colon or rule.obj == "*":
-            self._of_type.setdefault(kind, []).append(rule)
+            self._of_type.setdefault((kind, rule.dom), []).append(rule)
 
     def _decide(self, standing: Standing, obj: str, act: str, roles: Iterable[str] | None) -> Decision:
-        if not obj or not act or "*" in obj or "*" in act or not standing.tenant:
+        if standing.excluded or not _is_word(obj) or not _is_word(act):
             return _DENIED
-        cells = [*self._candidates(standing, obj, act)]
+        cells = self._candidates(standing, obj, act)
         held = standing.mask | EVERYONE
         given = held if roles is None else self._roles.mask(roles, standing) | EVERYONE
-        decision = self._side(cells, held, given, standing.subject, standing.today)
+        decision = _side(cells, held, given, standing.subject, standing.today)
         if not decision.allowed or not standing.actor:
             return decision
         acting = standing.actor_mask | EVERYONE
-        answer = self._side(cells, acting, acting, standing.actor, standing.today)
+        answer = _side(cells, acting, acting, standing.actor, standing.today)
         return Decision(True, (*decision.rows, *answer.rows)) if answer.allowed else answer
 
-    def _candidates(self, standing: Standing, obj: str, act: str) -> Iterator[_Cell]:
+    def _candidates(self, standing: Standing, obj: str, act: str) -> list[_Cell]:
+        """The cells whose rows are about this request, whoever asks."""
+        tenant = standing.tenant
+        found = []
         for name in self._objects(obj, standing.today):
-            for action in (act, "*"):
-                for domain in (standing.tenant, "*"):
-                    cell = self._cells.get((action, name, domain))
-                    if cell is not None:
-                        yield cell
+            cells = self._cells.get(name)
+            if cells is not None:
+                for key in ((act, tenant), (act, "*"), ("*", tenant), ("*", "*")):
+                    if key in cells:
+                        found.append(cells[key])
+        return found
 
-    def _objects(self, obj: str, today: dt.date) -> Iterator[str]:
+    def _objects(self, obj: str, today: dt.date) -> list[str]:
         """The spellings in which a row may name *obj*: itself, its groups, and its prefixes with a star."""
-        yield obj
-        for group, until in self._groups.get(obj, ()):
-            if until is None or today <= until:
-                yield group
-        yield "*"
-        for index in range(1, len(obj)):
-            if obj[index - 1] in _SEPARATORS:
-                yield f"{obj[:index]}*"
+        groups = [group for group, until in self._groups.get(obj, ()) if until is None or today <= until]
+        starred = [f"{obj[: found.end()]}*" for found in _SEPARATOR.finditer(obj, 0, len(obj) - 1)]
+        return [obj, *groups, "*", *starred]
 
-    def _side(self, cells: list[_Cell], held: int, given: int, own: str, today: dt.date) -> Decision:
-        """The answer for the subject's or the actor's side: *own* is its prefixed id."""
-        denied = any(cell.deny & held for cell in cells) or any(
-            self._settles(rule, "deny", held, own, today) for cell in cells for rule in cell.others
-        )
-        if denied:
-            return Decision(False, self._first(cells, "deny", held, own, today))
-        allowed = any(cell.allow & given for cell in cells) or any(
-            self._settles(rule, "allow", given, own, today) for cell in cells for rule in cell.others
-        )
-        return Decision(True, self._first(cells, "allow", given, own, today)) if allowed else _DENIED
+    def _sides(self, standing: Standing) -> list[tuple[int, str]]:
+        """The bits and the id of the subject, and of the actor where somebody acts."""
+        sides = [(standing.mask | EVERYONE, standing.subject)]
+        return [*sides, (standing.actor_mask | EVERYONE, standing.actor)] if standing.actor else sides
 
-    def _first(self, cells: list[_Cell], effect: str, mask: int, own: str, today: dt.date) -> tuple[str, ...]:
-        for cell in cells:
-            for rule in cell.rows:
-                if self._settles(rule, effect, mask, own, today):
-                    return (rule.id,)
-        return ()
+    def _about(self, standing: Standing, type: str, action: str) -> Iterator[Rule]:
+        """The live rows about ids of *type* that count in the caller's tenant."""
+        for domain in (standing.tenant, "*"):
+            for rule in self._of_type.get((type, domain), ()):
+                if rule.act in (action, "*") and _is_live(rule, standing.today):
+                    yield rule
 
-    def _settles(self, rule: Rule, effect: str, mask: int, own: str, today: dt.date) -> bool:
-        live = rule.until is None or today <= rule.until
-        return live and rule.eft == effect and self._speaks_of(rule, mask, own)
+    def _allowed_objects(self, standing: Standing, mask: int, own: str, type: str, action: str) -> set[str]:
+        about = self._about(standing, type, action)
+        return {rule.obj for rule in about if rule.eft == "allow" and self._names(rule, mask, own)}
 
-    def _speaks_of(self, rule: Rule, mask: int, own: str) -> bool:
+    def _reaches_actor(self, standing: Standing, roles: tuple[str, ...], type: str, action: str) -> bool:
+        """Whether a pattern of the subject's leaves something to whoever acts: another pattern, or a granted id."""
+        if not standing.actor:
+            return True
+        named = self._allowed_objects(standing, standing.actor_mask | EVERYONE, standing.actor, type, action)
+        return any(obj.endswith("*") or self.decide(standing, obj, action, roles).allowed for obj in named)
+
+    def _names(self, rule: Rule, mask: int, own: str) -> bool:
         return bool(self._roles.bit(rule.sub) & mask) or rule.sub == own
 
-    def _is_about(self, rule: Rule, standing: Standing, action: str) -> bool:
-        live = rule.until is None or standing.today <= rule.until
-        return live and rule.dom in (standing.tenant, "*") and rule.act in (action, "*")
+
+def _side(cells: list[_Cell], held: int, given: int, own: str, today: dt.date) -> Decision:
+    """The answer for the subject's or the actor's side: *own* is its prefixed id."""
+    for cell in cells:
+        rule = cell.first("deny", held, own, today)
+        if rule is not None:
+            return Decision(False, (rule.id,))
+    for cell in cells:
+        rule = cell.first("allow", given, own, today)
+        if rule is not None:
+            return Decision(True, (rule.id,))
+    return _DENIED
+
+
+def _is_live(rule: Rule, today: dt.date) -> bool:
+    return rule.until is None or today <= rule.until
+
+
+def _is_word(word: object) -> bool:
+    """Whether a request may hold *word*: a text that is not empty and is no pattern."""
+    return isinstance(word, str) and word != "" and "*" not in word
 
 
 def compile_engine(policies: PolicySet) -> Engine:

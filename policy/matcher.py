@@ -7,11 +7,12 @@ that makes sure it is pycasbin's.
 
 from __future__ import annotations
 
-import functools
 import importlib.metadata
 import logging
 import re
-from typing import Final
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, NamedTuple
 
 from casbin.model import Model
 
@@ -26,16 +27,26 @@ _MATCHER: Final = (
     '&&(p.act=="*"||p.act==r.act)'
 )
 _WANTED: Final = {
-    ("r", "r"): "sub,dom,obj,act",
-    ("p", "p"): "sub,dom,obj,act,eft,until,ref",
-    ("g", "g"): "_,_,_",
-    ("g", "g2"): "_,_",
-    ("e", "e"): "some(where(p.eft==allow))&&!some(where(p.eft==deny))",
-    ("m", "m"): _MATCHER,
+    ("request_definition", "r"): "sub,dom,obj,act",
+    ("policy_definition", "p"): "sub,dom,obj,act,eft,until,ref",
+    ("role_definition", "g"): "_,_,_",
+    ("role_definition", "g2"): "_,_",
+    ("policy_effect", "e"): "some(where(p.eft==allow))&&!some(where(p.eft==deny))",
+    ("matchers", "m"): _MATCHER,
 }
+_QUOTED: Final = re.compile(r"""("[^"]*"|'[^']*')""")
+_DOTTED: Final = re.compile(r"\b([rp])\.")
+"""What pycasbin rewrites: r.sub is r_sub to it, also inside literals."""
 
 
-@functools.cache
+class _Definition(NamedTuple):
+    section: str
+    key: str
+    value: str
+    line: int
+
+
+@cache
 def check_distribution() -> None:
     """
     Make sure that `casbin` is what pycasbin installed.
@@ -55,23 +66,40 @@ def check_model(text: str) -> None:
     """
     Check that *text* is a model whose meaning the engine has.
 
+    It is read twice, by pycasbin and line by line, and both readings must be the model of POLICY.md: pycasbin passes
+    over sections and definitions that it does not know, and takes the last of two.
+
     Raises:
-        PolicyInvalid: it does not parse, or a section differs from the model of POLICY.md.
+        PolicyInvalid: it does not parse, or a definition differs, is missing, doubled or unknown.
     """
     parsed = _parse(text)
-    findings = []
-    for (section, key), wanted in _WANTED.items():
-        found = parsed.get((section, key), "")
-        if re.sub(r"\s+", "", found) != wanted:
-            message = f"the section {key} is not one this engine can mean"
-            findings.append(Finding(Place(_FILE, _line_of(text, key)), "model", message, f"write: {key} = {wanted}"))
-    for section, key in sorted(set(parsed) - set(_WANTED)):
-        findings.append(Finding(Place(_FILE, _line_of(text, key)), "model", f"an unknown definition: {section}.{key}"))
+    findings, missing = [], dict(_WANTED)
+    for definition in _definitions(text):
+        wanted = missing.pop((definition.section, definition.key), None)
+        if wanted is None:
+            findings.append(_finding(definition.line, f"a definition that is not used here: {definition.key}"))
+        elif _without_spaces(definition.value) != wanted:
+            message = f"the definition of {definition.key} is not one that this engine can mean"
+            findings.append(_finding(definition.line, message, f"write: {definition.key} = {wanted}"))
+    for (_, key), wanted in missing.items():
+        findings.append(_finding(1, f"the definition of {key} is missing", f"write: {key} = {wanted}"))
+    if not findings and parsed != {key: _DOTTED.sub(r"\1_", wanted) for (_, key), wanted in _WANTED.items()}:
+        findings.append(_finding(1, "pycasbin reads this model in another way", "write every definition on one line"))
     if findings:
         raise PolicyInvalid(findings)
 
 
-def _parse(text: str) -> dict[tuple[str, str], str]:
+def _finding(line: int, message: str, hint: str = "") -> Finding:
+    return Finding(Place(_FILE, line), "model", message, hint)
+
+
+def _without_spaces(value: str) -> str:
+    """*value* without what is blank outside of quotes; inside them a blank is a letter."""
+    return "".join(part if part[:1] in "\"'" else "".join(part.split()) for part in _QUOTED.split(value) if part)
+
+
+def _parse(text: str) -> dict[str, str]:
+    """What pycasbin takes *text* for: definitions by key, without blanks."""
     model = Model()
     logger = logging.getLogger("casbin.model")
     quiet = logger.disabled
@@ -83,18 +111,24 @@ def _parse(text: str) -> dict[tuple[str, str], str]:
         raise PolicyInvalid([Finding(Place(_FILE), "model", "pycasbin cannot parse the model", hint)]) from None
     finally:
         logger.disabled = quiet
-    return {(section, key): _spelt(text, key) for section, keys in model.model.items() for key in keys}
+    return {key: _without_spaces(each.value) for keys in model.model.values() for key, each in keys.items()}
 
 
-def _spelt(text: str, key: str) -> str:
-    """The right-hand side of *key* as the file spells it; pycasbin rewrites dots, also inside literals."""
-    lines = text.replace("\\\n", "").splitlines()
-    sides = [line.split("=", 1)[1] for line in lines if re.match(rf"\s*{key}\s*=", line)]
-    return sides[0].split("#")[0].strip() if len(sides) == 1 else ""
-
-
-def _line_of(text: str, key: str) -> int:
-    for number, line in enumerate(text.splitlines(), 1):
-        if re.match(rf"\s*{key}\s*=", line):
-            return number
-    return 1
+def _definitions(text: str) -> Iterator[_Definition]:
+    """The definitions of *text* with their sections and lines; a line that ends in a backslash goes on."""
+    section, held, start = "", "", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if not held and (not line or line[0] in "#;"):
+            continue
+        if not held and line[0] == "[" and line[-1] == "]":
+            section = line[1:-1]
+            continue
+        start = start if held else number
+        held += line.removesuffix("\\") + " "
+        if not line.endswith("\\"):
+            key, _, value = held.partition("=")
+            yield _Definition(section, key.strip(), value.partition("#")[0], start)
+            held = ""
+    if held:
+        yield _Definition(section, held.partition("=")[0].strip(), "", start)
