@@ -126,8 +126,6 @@ class Engine:
 
     def opening_roles(self, standing: Standing, roles: Iterable[str], obj: str) -> frozenset[str]:
         """Return those of *roles* that *standing* holds and that Casbin lets `call` the tool *obj*."""
-        if standing.excluded:
-            return frozenset()
         return frozenset(
             role for role in roles if role in standing.roles and self.decide(standing, obj, "call", (role,)).allowed
         )

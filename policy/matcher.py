@@ -8,7 +8,6 @@ that makes sure it is pycasbin's.
 from __future__ import annotations
 
 import importlib.metadata
-import logging
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -101,16 +100,11 @@ def _without_spaces(value: str) -> str:
 def _parse(text: str) -> dict[str, str]:
     """What pycasbin takes *text* for: definitions by key, without blanks."""
     model = Model()
-    logger = logging.getLogger("casbin.model")
-    quiet = logger.disabled
     try:
-        logger.disabled = True
         model.load_model_from_text(text)
     except Exception as error:  # noqa: BLE001 - the parser raises whatever it met; the file is at fault
         hint = type(error).__name__
         raise PolicyInvalid([Finding(Place(_FILE), "model", "pycasbin cannot parse the model", hint)]) from None
-    finally:
-        logger.disabled = quiet
     return {key: _without_spaces(each.value) for keys in model.model.values() for key, each in keys.items()}
 
 
@@ -130,5 +124,3 @@ def _definitions(text: str) -> Iterator[_Definition]:
             key, _, value = held.partition("=")
             yield _Definition(section, key.strip(), value.partition("#")[0], start)
             held = ""
-    if held:
-        yield _Definition(section, held.partition("=")[0].strip(), "", start)

@@ -250,7 +250,7 @@ def test_a_decision_names_the_first_row_that_settled_it() -> None:
 
 def test_callers_with_roles_that_exclude_each_other_are_denied_everything() -> None:
     """Held or inherited, in either direction."""
-    rows = "p, *, *, logs.query, call, allow\np, *, *, service:a, read, allow\ng, lead, suspended, *\n"
+    rows = "p, *, *, logs.query, call, allow\np, *, *, service:*, read, allow\ng, lead, suspended, *\n"
     engine = engine_of(rows, excludes="excludes: [viewer]")
     assert may(engine, caller("viewer"), "logs.query")
     for both in (("viewer", "suspended"), ("viewer", "lead")):
@@ -270,6 +270,14 @@ def test_opening_roles_are_those_held_that_may_call() -> None:
     }
     assert not engine.opening_roles(engine.standing(caller("lead", "suspended"), TODAY), asked, "logs.query")
     assert not engine.opening_roles(engine.standing(caller("lead", actor=COPILOT), TODAY), asked, "logs.query")
+
+
+def test_what_everyone_may_call_opens_only_the_roles_that_are_held() -> None:
+    """A row of the subject or of `*` gives nobody a role."""
+    engine = engine_of("p, *, *, logs.query, call, allow\np, subject:ann, *, notes-add, call, allow\n")
+    standing = engine.standing(caller("analyst"), TODAY)
+    for tool in ("logs.query", "notes-add"):
+        assert engine.opening_roles(standing, ("viewer", "analyst", "pwned"), tool) == {"analyst"}
 
 
 def granted(rows: str, who: Caller, *roles: str) -> Granted:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import logging
 from collections.abc import Iterator
 
 import pytest
@@ -139,14 +138,13 @@ def test_a_model_that_the_library_reads_otherwise_is_refused() -> None:
     assert lines_of(WRAPPED.replace("\\\n", "\\\n# here\n"))
 
 
-def test_the_parser_is_left_as_quiet_as_it_was() -> None:
-    """Its logger is muted while it parses, and only then."""
-    logger = logging.getLogger("casbin.model")
-    for disabled in (True, False):
-        logger.disabled = disabled
-        with pytest.raises(PolicyInvalid):
-            check_model("r sub")
-        assert logger.disabled is disabled
+def test_a_missing_definition_is_named() -> None:
+    """With what to write."""
+    with pytest.raises(PolicyInvalid) as caught:
+        check_model(DEFAULT_MODEL.replace("g2 = _, _\n", ""))
+    assert [(each.message, each.hint) for each in caught.value.findings] == [
+        ("the definition of g2 is missing", "write: g2 = _,_")
+    ]
 
 
 def test_policies_with_another_model_do_not_compile() -> None:

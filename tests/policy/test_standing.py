@@ -141,11 +141,13 @@ def test_actors_and_subjects_never_hold_each_other_s_roles() -> None:
     standing = Roles(policies_of("")).standing(caller("copilot", "viewer", actor=actor), TODAY)
     assert (standing.roles, standing.actor_roles) == ({"viewer"}, {"copilot"})
     policies = policies_of("g, lead, viewer, *\ng, actor:bot, copilot, *\n")
-    crossed = tuple(
-        replace(link, role={"viewer": "copilot", "copilot": "viewer"}[link.role]) for link in policies.links
-    )
-    standing = Roles(replace(policies, links=crossed)).standing(caller("lead", actor=Actor("bot")), TODAY)
-    assert (standing.roles, standing.actor_roles) == ({"lead"}, frozenset())
+    first, second = policies.links
+    crossed = (replace(first, role="copilot"), replace(second, role="viewer"), replace(first, member="copilot"))
+    actor = Actor("bot", frozenset({"lead"}))
+    standing = Roles(replace(policies, links=crossed)).standing(caller("lead", "copilot", actor=actor), TODAY)
+    assert (standing.roles, standing.actor_roles) == ({"lead", "viewer"}, frozenset())
+    standing = Roles(replace(policies, links=crossed)).standing(caller("copilot"), TODAY)
+    assert standing.roles == frozenset()
 
 
 @pytest.mark.case(29)

@@ -84,9 +84,9 @@ def _rule(dice: random.Random) -> str:
 def ask(dice: random.Random, rows: list[str]) -> Request:
     """A question about what one of *rows* says, or near it."""
     sub, dom, obj, act, _ = dice.choice([row for row in rows if row.startswith("p, ")]).split(", ")[1:]
-    roles = set(dice.sample(ROLES, dice.randint(0, 2))) | ({sub} if sub in ROLES and dice.random() < 0.8 else set())
+    roles = set(dice.sample(ROLES, dice.randint(0, 3))) | ({sub} if sub in ROLES and dice.random() < 0.8 else set())
     actor = Actor(dice.choice(BOTS), frozenset(dice.sample(ACTORS, dice.randint(0, 2))))
-    through = (*sorted(roles), dice.choice(ROLES))[dice.randint(0, 1) :]
+    asked = [*sorted(roles), dice.choice(ROLES)]
     return Request(
         tenant=dom if dom != "*" and dice.random() < 0.8 else dice.choice((*TENANTS, "elsewhere")),
         subject=sub.partition(":")[2] if sub.startswith("subject:") else dice.choice((*SUBJECTS, "stranger")),
@@ -94,7 +94,7 @@ def ask(dice: random.Random, rows: list[str]) -> Request:
         actor=actor if sub in ACTORS or dice.random() < 0.2 else None,
         obj=_object(dice, obj),
         act=_action(dice, obj) if act == "*" or dice.random() < 0.2 else act,
-        through=through if dice.random() < 0.3 else None,
+        through=tuple(dice.sample(asked, dice.randint(1, len(asked)))) if dice.random() < 0.6 else None,
     )
 
 
