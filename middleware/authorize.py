@@ -88,17 +88,17 @@ def _finish(call: Call, verdict: Verdict) -> Generator[Wait, Any, Stopped | None
 
 
 def _check(call: Call, check: Any) -> Generator[Wait, Any, Stopped | None]:
-    """Ask one of the tool's checks; it gets copies, and whatever it raises refuses."""
+    """Ask one of the tool's checks; it gets copies, and whatever it raises or answers refuses; only None goes on."""
     resources = {name: copy.deepcopy(record) for (name, _), record in call.records.items()}
     name = getattr(check, "__name__", type(check).__name__)
     try:
-        yield Wait(check, copy.deepcopy(dict(call.verdict.arguments or {})), resources, deadline=call.deadline)
+        answer = yield Wait(check, copy.deepcopy(dict(call.verdict.arguments or {})), resources, deadline=call.deadline)
     except (Conflict, NotFound, Failed) as failure:
         result = answer_failure(failure, reasons=call.tool.spec.reasons)
         outcome, reason = result.status, f"check {name}: {failure.code}"
     except Exception as error:  # noqa: BLE001 - a check that raises is a refusal, whatever it raises
         return forbid(call, f"check {name}: {type(error).__name__}", "state")
     else:
-        return None
+        return None if answer is None else forbid(call, f"check {name}: answered {type(answer).__name__}", "state")
     call.trail.add("permission_decided", outcome=outcome, reason=reason, revision=call.snapshot.revision, stage="state")
     return call.stop(result)

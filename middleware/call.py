@@ -77,6 +77,7 @@ class Call:
     """
 
     __slots__ = (
+        "awaited",
         "caller",
         "cause",
         "context",
@@ -137,6 +138,7 @@ class Call:
     records: Records
     proposal: Proposal
     operation: Operation | None
+    awaited: Operation | None
     stored: Ok | OkPage | None
     gate: Gate | None
     entered: bool
@@ -169,6 +171,7 @@ class Call:
         self.cause = None
         self.progress = None
         self.operation = None
+        self.awaited = None
         self.stored = None
         self.gate = None
         self.entered = False

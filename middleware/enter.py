@@ -57,12 +57,17 @@ async def _joined(call: Call) -> Stopped | None:
 
 
 def given_up(call: Call, code: FailedCode) -> Result:
-    """Return what is to be said of a call that is given up now: of a write that was entered, nobody knows."""
+    """Return what is to be said of a call given up now: of a write that was entered, or runs, nobody knows."""
     gate = call.gate
     entered = call.entered or (gate is not None and gate.was_entered)
     if gate is not None and gate.operation is not None:
         call.operation = gate.operation
     unresolved = call.operation if entered else None
+    awaited = call.awaited
+    if unresolved is None and awaited is not None:
+        state = awaited.state
+        call.trail.add("execution_finished", effect="none", operation=awaited.id, outcome="unresolved", stored=state)
+        return Unknown(awaited.id)
     call.trail.add(
         "execution_finished",
         effect="none" if unresolved is None else "unknown",

@@ -7,6 +7,8 @@ context, no value of the call.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from typing import Final, NoReturn, TypeAlias, get_args
 
@@ -32,14 +34,16 @@ __all__ = [
     "stop",
 ]
 
+_POINTER: Final = re.compile(r"(?:/[A-Za-z0-9_.~-]{0,128}){0,16}")
+
 
 class Failed(GatewrightError):
     """
     The tool failed in a known way.
 
     *code* is one of the `failed` codes. *reason* must be among the reasons declared with the tool, else it is dropped.
-    *field* is a JSON pointer into the arguments. *retryable* False takes back what the code allows. *retry_after* is
-    in seconds.
+    *field* is a JSON pointer into the arguments; what is none is dropped. *retryable* False takes back what the code
+    allows. *retry_after* is in seconds, and dropped where it is no number of them.
 
     Raises:
         Misuse: there is no such code, or *retryable* True for a code that never is.
@@ -62,10 +66,15 @@ class Failed(GatewrightError):
             raise Misuse(f"Failed({code!r}) is never retryable", "leave retryable out, or choose another code")
         self.code = code
         self.reason = reason
-        self.field = field
+        self.field = field if isinstance(field, str) and _POINTER.fullmatch(field) else None
         self.retryable = retryable
-        self.retry_after = retry_after
+        self.retry_after = retry_after if _is_a_wait(retry_after) else None
         super().__init__(code)
+
+
+def _is_a_wait(seconds: object) -> bool:
+    """Whether *seconds* can stand in a result: a finite number, not below zero."""
+    return isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < math.inf
 
 
 class Conflict(GatewrightError):

@@ -46,6 +46,7 @@ def answer_found(call: Call, found: Found) -> Generator[Wait, Any, Stopped | Non
     """Return None with the stored result on the call, or what is to be said of a write that has been started before."""
     operation = found.operation
     if operation.state == "started":
+        call.awaited = operation
         timeout = call.tool.timeout or _LONGEST_WAIT
         operation = yield Wait(call.runtime.ledger.wait, operation, timeout)
     if operation.state in ("started", "unknown") or operation.outcome is None:

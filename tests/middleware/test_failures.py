@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import traceback
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -126,3 +126,15 @@ def test_no_effect_carries_what_to_answer() -> None:
     assert NoEffect().failure.code == "internal"
     conflict = Conflict("already_refunded")
     assert NoEffect(conflict).failure is conflict
+
+
+@pytest.mark.parametrize("seconds", ["soon", -1, float("nan"), float("inf"), True, object()])
+def test_a_wait_that_is_no_number_of_seconds_is_dropped(seconds: Any) -> None:
+    """It could neither be written nor trusted."""
+    assert Failed("rate_limited", retry_after=seconds).retry_after is None
+
+
+@pytest.mark.parametrize("field", ["a secret", "/a b", object(), "/" + "x" * 200])
+def test_a_field_that_is_no_pointer_is_dropped(field: Any) -> None:
+    """Text of a developer's exception does not reach the caller this way."""
+    assert Failed("business_rule", field=field).field is None
