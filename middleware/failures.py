@@ -66,9 +66,9 @@ class Failed(GatewrightError):
             raise Misuse(f"Failed({code!r}) is never retryable", "leave retryable out, or choose another code")
         self.code = code
         self.reason = reason
-        self.field = field if isinstance(field, str) and _POINTER.fullmatch(field) else None
+        self.field: str | None = field if isinstance(field, str) and _POINTER.fullmatch(field) else None
         self.retryable = retryable
-        self.retry_after = retry_after if _is_a_wait(retry_after) else None
+        self.retry_after: float | None = retry_after if _is_a_wait(retry_after) else None
         super().__init__(code)
 
 
