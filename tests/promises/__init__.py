@@ -1,0 +1,1 @@
+"""The twelve promises of docs/promises.md, one file each, over one small shop."""
