@@ -133,6 +133,8 @@ class Shop:
         self.ran: list[tuple[str, dict[str, Any]]] = []
         self.loaded: list[str] = []
         self.last = ""
+        self.lines = [Line(name="pen", buyer="Ann", cost=3), Line(name="cup", buyer="Bob", cost=4, kept=False)]
+        self.tools: dict[str, Callable[..., Any]] = {}
         self.meanwhile: Callable[[], object] = lambda: None
         self.inside: Callable[[], object] = lambda: None
         options = {"journal": self.journal, "ledger": ":memory:", "keys": "k" * 32, "watch": False, **more}
@@ -230,8 +232,7 @@ def _open_counter(shop: Shop) -> None:
     ) -> Page[Line]:
         """Return the lines of a basket."""
         shop.entered("basket.find", basket=basket, limit=limit, colour=colour, note=note)
-        lines = [Line(name="pen", buyer="Ann", cost=3), Line(name="cup", buyer="Bob", cost=4, kept=False)]
-        return Page(items=lines[:limit])
+        return Page(items=shop.lines[:limit])
 
     @guard.tool("stock.rows", kind="read", **WORDS)
     async def rows(
@@ -254,3 +255,5 @@ def _open_counter(shop: Shop) -> None:
     def close(everything: bool) -> None:
         """Close the shop for good."""
         shop.entered("shop.close", everything=everything)
+
+    shop.tools = {"basket.find": find, "stock.rows": rows, "basket.pay": pay, "shop.close": close}

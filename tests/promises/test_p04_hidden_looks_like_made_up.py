@@ -1,0 +1,151 @@
+"""
+P4: hidden and made-up tools look the same, foreign and absent records look the same: equal bytes, equal code path.
+
+The path is every line executed in policy/ and middleware/. It is a comparison of pairs, not a measurement of time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from gatewright import middleware, policy
+from promises.shop import FORBIDDEN, Shop, open_shop
+
+pytestmark = pytest.mark.promise("P4")
+PACKAGES = tuple(str(Path(module.__file__ or "").parent) for module in (policy, middleware))
+HIDDEN = ("shop.close", "made.up")
+RECORDS = ("b-2", "g-1", "no-such")
+"""Foreign by its branch, foreign by its tenant, made up."""
+ASKED = (("basket.find", '"limit":2'), ("basket.pay", '"amount":5'))
+ARGUMENTS: tuple[str | bytes, ...] = ("{}", '{"everything":true}', "{", "", b"\xff", '{"a":1,"a":2}', "[]", "null")
+
+
+@pytest.fixture
+def shop() -> Shop:
+    """A shop of its own for each test."""
+    return open_shop()
+
+
+def lines_of(call: Callable[[], object]) -> list[tuple[str, int]]:
+    """Every line of ours that *call* executes in this thread, in order."""
+    seen: list[tuple[str, int]] = []
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if not frame.f_code.co_filename.startswith(PACKAGES):
+            return None
+        if event == "line":
+            seen.append((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+def first_difference(one: list[tuple[str, int]], other: list[tuple[str, int]]) -> object:
+    """Where two ways part, None where they do not."""
+    parted = next((pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]), None)
+    return parted or (None if len(one) == len(other) else f"{len(one)} lines and {len(other)}")
+
+
+def ways(shop: Shop, calls: list[tuple[str, str | bytes]], role: str = "clerk") -> list[list[tuple[str, int]]]:
+    """The lines of each call, after each was made twice; every one of them is the constant."""
+    token = shop.token(role)
+
+    def ask(tool: str, raw: str | bytes) -> None:
+        assert shop.guard.call(tool, raw, token=token).to_bytes() == FORBIDDEN
+
+    for tool, raw in calls * 2:
+        ask(tool, raw)
+    return [lines_of(lambda tool=tool, raw=raw: ask(tool, raw)) for tool, raw in calls]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("raw", ARGUMENTS)
+def test_hidden_and_made_up_tools_answer_in_equal_bytes(shop: Shop, raw: str | bytes, is_async: bool) -> None:
+    """Whatever the arguments; only the event log knows which it was, and both have the same kinds of events."""
+    answers = set()
+    for tool, reason in zip(HIDDEN, ("hidden", "unknown"), strict=True):
+        result = shop.call(tool, raw, is_async=is_async)
+        shop.check_refused(result, "tool_selected", reason)
+        answers.add((result.to_bytes(), json.dumps(result.to_message("openai", "c")), tuple(shop.kinds())))
+    assert len(answers) == 1
+
+
+@pytest.mark.parametrize("tool", ["basket.find", "basket.pay"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_foreign_and_absent_records_answer_in_equal_bytes(shop: Shop, tool: str, is_async: bool) -> None:
+    """A record of another branch, one of another tenant, one that nobody has: refused alike, for reads and writes."""
+    more: dict[str, Any] = {"limit": 2} if tool == "basket.find" else {"amount": 5}
+    answers = set()
+    for record in RECORDS:
+        result = shop.call(tool, {"basket": record, **more}, is_async=is_async)
+        shop.check_refused(result, "permission_decided", "basket: condition or absent")
+        answers.add((result.to_bytes(), json.dumps(result.to_message("anthropic", "c")), tuple(shop.kinds())))
+    assert len(answers) == 1
+    assert shop.loaded == list(RECORDS), "each is asked for, found or not"
+
+
+def test_hidden_and_made_up_tools_take_the_same_path(shop: Shop) -> None:
+    """Line by line, for good, broken and empty arguments, after a warm-up; no pair differs."""
+    calls: list[tuple[str, str | bytes]] = [(tool, raw) for raw in ARGUMENTS for tool in HIDDEN]
+    found = ways(shop, calls)
+    assert all(len(way) > 50 for way in found)
+    for one, other in combinations(found, 2):
+        assert first_difference(one, other) is None
+
+
+@pytest.mark.parametrize(("tool", "more"), ASKED)
+def test_another_tenants_record_and_an_absent_one_take_the_same_path(shop: Shop, tool: str, more: str) -> None:
+    """Line by line, from the token to the answer."""
+    one, other = ways(shop, [(tool, f'{{"basket":"{record}",{more}}}') for record in RECORDS[1:]])
+    assert len(one) > 50
+    assert first_difference(one, other) is None
+
+
+@pytest.mark.xfail(reason="a record that is there is read, an absent one is replaced: about 20 lines of 1,350 differ")
+@pytest.mark.parametrize(("tool", "more"), ASKED)
+def test_a_record_outside_a_condition_and_an_absent_one_take_the_same_path(shop: Shop, tool: str, more: str) -> None:
+    """The same of a record of the caller's tenant that the entry's condition refuses."""
+    one, other = ways(shop, [(tool, f'{{"basket":"{record}",{more}}}') for record in (RECORDS[0], RECORDS[2])])
+    assert first_difference(one, other) is None
+
+
+@pytest.mark.parametrize(("tool", "more"), ASKED)
+def test_a_record_outside_a_condition_and_an_absent_one_differ_in_few_lines(shop: Shop, tool: str, more: str) -> None:
+    """The same functions to the same step; what differs is how a record is read, and is known."""
+    one, other = ways(shop, [(tool, f'{{"basket":"{record}",{more}}}') for record in (RECORDS[0], RECORDS[2])])
+    assert abs(len(one) - len(other)) < len(other) // 50
+    assert {Path(file).name for file, _ in set(one) ^ set(other)} <= {"load.py", "settlement.py", "engine.py"}
+
+
+def test_hidden_and_made_up_tools_take_the_same_path_in_a_task(shop: Shop) -> None:
+    """The same of `acall`."""
+    token = shop.token()
+    found = []
+    for tool in HIDDEN * 3:
+        found.append(lines_of(lambda tool=tool: asyncio.run(shop.guard.acall(tool, "{}", token=token))))  # type: ignore[misc]
+    assert all(len(way) > 50 for way in found)
+    for one, other in combinations(found[2:], 2):
+        assert first_difference(one, other) is None
+
+
+def test_lists_and_messages_tell_nothing_of_hidden_tools(shop: Shop) -> None:
+    """Neither a name, nor a schema, nor a number of tools."""
+    for format in ("plain", "openai", "anthropic", "mcp", "gemini"):
+        text = json.dumps(shop.guard.tools(shop.token(), format=format))  # type: ignore[arg-type]
+        assert "close" not in text
+        assert "everything" not in text
