@@ -191,7 +191,7 @@ class Shop:
 
 def policies(issuer: FakeIssuer, **changed: str) -> dict[str, str]:
     """The shop's policies; *changed* replaces a file: names, rows, tools or identity."""
-    identity = {"issuers": [issuer.profile(TENANTS, claims=CLAIMS)]}
+    identity = {"issuers": [issuer.profile(TENANTS, claims=CLAIMS, leeway="1s")]}
     texts = {"names": NAMES, "rows": ROWS, "tools": TOOLS, "identity": json.dumps(identity), **changed}
     files = {"names": "names.yaml", "rows": "policy.csv", "tools": "tools/shop.yaml", "identity": "identity.yaml"}
     return {files[name]: text for name, text in texts.items()}
