@@ -26,9 +26,10 @@ class Standing:
     """
     One caller on one day (UTC).
 
-    *roles* and *actor_roles* are held or inherited; *mask* and *actor_mask* are the same as bits. *subject* and *actor*
-    are the prefixed ids that rows may name; *actor* is empty where nobody acts. *excluded* callers have no tool at all:
-    they hold roles that exclude each other, or are not named as callers are.
+    *roles* and *actor_roles* are held or inherited; *mask* and *actor_mask* are the same as bits.
+    *subject* and *actor* are the prefixed ids that rows may name; *actor* is empty where nobody acts. *excluded*
+    callers have no tool at all: they hold roles that exclude each other, or are not named as callers are. *day* is
+    *today* as an ordinal.
     """
 
     tenant: str
@@ -40,22 +41,31 @@ class Standing:
     actor_mask: int
     excluded: bool
     today: dt.date
+    day: int
 
 
 class Roles:
-    """The declared roles as bits, and who inherits from whom."""
+    """
+    The declared roles as bits, and who inherits from whom.
 
-    def __init__(self, policies: PolicySet) -> None:
+    *inherits* False says that the matcher asks for the very role: what a role inherits is then not given with it.
+    *only_tenant*, where it is given, is the one tenant whose callers are known.
+    """
+
+    def __init__(self, policies: PolicySet, *, inherits: bool = True, only_tenant: str = "") -> None:
         names = policies.names
+        self._only_tenant = only_tenant
         declared = sorted({*names.roles, *names.actors})
         self._bits = {name: 2 << index for index, name in enumerate(declared)} | {"*": EVERYONE}
         self._subject_roles = frozenset(names.roles)
         self._actor_roles = names.actors
         self._excludes = {role: others for role, others in names.roles.items() if others}
+        self._inherits = inherits
         self._links: dict[str, list[Link]] = {}
         for link in policies.links:
             self._links.setdefault(link.member, []).append(link)
-        self._masks: dict[tuple[str, str, int], int] = {}
+        self._domains = frozenset(link.dom for link in policies.links)
+        self._masks: dict[tuple[str, str, int], tuple[frozenset[str], int]] = {}
 
     def bit(self, name: str) -> int:
         """The bit of a role or of `*`; 0 for an id."""
@@ -66,21 +76,39 @@ class Roles:
         mask = 0
         for role in roles:
             if role in standing.roles:
-                mask |= self._mask_of(role, standing.tenant, standing.today)
+                mask |= self.reach(role, standing.tenant, standing.day)[1]
         return mask
+
+    def names(self, roles: Iterable[str], standing: Standing) -> frozenset[str]:
+        """The names behind the bits of `mask`, and `*`."""
+        held = [role for role in roles if role in standing.roles]
+        return frozenset({"*"}.union(*(self.reach(role, standing.tenant, standing.day)[0] for role in held)))
+
+    def reach(self, role: str, tenant: str, day: int) -> tuple[frozenset[str], int]:
+        """One role with what it inherits, as names and as bits; remembered, for links do not change."""
+        key = (role, tenant if tenant in self._domains else "*", day)
+        found = self._masks.get(key)
+        if found is None:
+            names = self._closure({role}, tenant, day) if self._inherits else frozenset({role})
+            found = (names, self._bits_of(names))
+            if len(self._masks) >= _MOST_MASKS:
+                self._masks.clear()
+            self._masks[key] = found
+        return found
 
     def standing(self, caller: Caller, today: dt.date) -> Standing:
         """Return what *caller* is on the day *today*; names that are not declared grant nothing."""
-        if not _is_named(caller):
-            return Standing("", "", frozenset(), 0, "", frozenset(), 0, True, today)
+        day = today.toordinal()
+        if not _is_named(caller) or (self._only_tenant and caller.tenant != self._only_tenant):
+            return Standing("", "", frozenset(), 0, "", frozenset(), 0, True, today, day)
         subject = f"subject:{caller.subject}"
         declared = caller.roles & self._subject_roles
-        roles = self._closure({*declared, subject}, caller.tenant, today) & self._subject_roles
+        roles = self._closure({*declared, subject}, caller.tenant, day) & self._subject_roles
         actor = "" if caller.actor is None else f"actor:{caller.actor.id}"
         acting: frozenset[str] = frozenset()
         if caller.actor is not None:
             start = {*(caller.actor.roles & self._actor_roles), actor}
-            acting = self._closure(start, caller.tenant, today) & self._actor_roles
+            acting = self._closure(start, caller.tenant, day) & self._actor_roles
         return Standing(
             tenant=caller.tenant,
             subject=subject,
@@ -91,25 +119,15 @@ class Roles:
             actor_mask=self._bits_of(acting),
             excluded=any(self._excludes.get(role, frozenset()) & roles for role in roles),
             today=today,
+            day=day,
         )
 
-    def _mask_of(self, role: str, tenant: str, today: dt.date) -> int:
-        """The bits of one role with what it inherits, remembered: links do not change, but days and tenants do."""
-        key = (role, tenant, today.toordinal())
-        mask = self._masks.get(key)
-        if mask is None:
-            mask = self._bits_of(self._closure({role}, tenant, today) & self._subject_roles)
-            if len(self._masks) >= _MOST_MASKS:
-                self._masks.clear()
-            self._masks[key] = mask
-        return mask
-
-    def _closure(self, start: Iterable[str], tenant: str, today: dt.date) -> frozenset[str]:
+    def _closure(self, start: Iterable[str], tenant: str, day: int) -> frozenset[str]:
         found = set(start)
         waiting = list(found)
         while waiting:
             for link in self._links.get(waiting.pop(), ()):
-                live = link.until is None or today <= link.until
+                live = link.until is None or day <= link.until.toordinal()
                 if live and link.dom in (tenant, "*") and link.role not in found:
                     found.add(link.role)
                     waiting.append(link.role)
@@ -123,7 +141,7 @@ class Roles:
 
 
 def _is_named(caller: Caller) -> bool:
-    """Whether the names of *caller* are texts that a request may hold."""
+    """Whether the names of *caller* are words, and its roles sets of them."""
     words: list[object] = [caller.tenant, caller.subject]
     sets: list[object] = [caller.roles]
     if caller.actor is not None:
