@@ -31,7 +31,7 @@ NAMES = (
 INTEGER = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
     "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
 )
-Strict = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=INTEGER)
+Strict = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=INTEGER)  # type: ignore[no-untyped-call]
 """The second opinion. An integral float is no integer here, as DESIGN section 5 has it."""
 
 

@@ -82,7 +82,7 @@ allow: [ { id: manager, roles: [manager] } ]
 TENANTS = ("acme", "globex")
 ROLES = ("clerk", "manager", "intern", "guest")
 TOOL_NAMES = ("basket.find", "stock.rows", "basket.pay", "shop.close")
-WORDS = {"use_when": "a customer asks for it", "not_for": "anything else"}
+WORDS: dict[str, Any] = {"use_when": "a customer asks for it", "not_for": "anything else"}
 GOOD: dict[str, dict[str, Any]] = {
     "basket.find": {"basket": "a-1", "limit": 2},
     "stock.rows": {"region": "north", "limit": 2},
@@ -132,14 +132,21 @@ class Shop:
         self.journal = CheckedJournal()
         self.ran: list[tuple[str, dict[str, Any]]] = []
         self.loaded: list[str] = []
-        self.last = ""
-        self.lines = [Line(name="pen", buyer="Ann", cost=3), Line(name="cup", buyer="Bob", cost=4, kept=False)]
         self.tools: dict[str, Callable[..., Any]] = {}
-        self.meanwhile: Callable[[], object] = lambda: None
-        self.inside: Callable[[], object] = lambda: None
+        self.reset()
         options = {"journal": self.journal, "ledger": ":memory:", "keys": "k" * 32, "watch": False, **more}
         self.guard = Guard(policies, clock=clock, after_authorize=[self._wait], **options)
         _open_counter(self)
+
+    def reset(self) -> None:
+        """Forget what was noted, and let nothing happen."""
+        self.ran.clear()
+        self.loaded.clear()
+        self.journal.lines.clear()
+        self.last = ""
+        self.lines = [Line(name="pen", buyer="Ann", cost=3), Line(name="cup", buyer="Bob", cost=4, kept=False)]
+        self.meanwhile: Callable[[], object] = lambda: None
+        self.inside: Callable[[], object] = lambda: None
 
     def _wait(self, call: Inspection) -> None:
         """Let happen what the test wants to happen between decision and body."""
@@ -220,7 +227,10 @@ def _open_counter(shop: Shop) -> None:
         shop.loaded.append(id)
         return BASKETS.get((tenant, id))
 
-    attributes = {"type": "object", "properties": {"id": {"type": "string"}, "branch": {"type": "string"}}}
+    attributes: dict[str, Any] = {
+        "type": "object",
+        "properties": {"id": {"type": "string"}, "branch": {"type": "string"}},
+    }
     basket = {"basket": Resource("basket", at="/basket", load=load_basket, scope="tenant", attributes=attributes)}
 
     @guard.tool("basket.find", kind="read", resources=basket, **WORDS)

@@ -12,12 +12,6 @@ pytestmark = pytest.mark.promise("P1")
 ALLOWS = [row for row in ROWS.splitlines() if row.endswith("call, allow")]
 
 
-@pytest.fixture
-def shop() -> Shop:
-    """A shop of its own for each test."""
-    return open_shop()
-
-
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_shop_without_an_allow_row_allows_nothing(is_async: bool) -> None:
     """Entries alone open nothing: without rows every tool is hidden from every role."""

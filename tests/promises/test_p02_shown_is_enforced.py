@@ -10,20 +10,15 @@ from typing import Any
 import pytest
 
 from promises.second_opinion import Strict, any_arguments, good_arguments
-from promises.shop import GOOD, ROLES, TOOL_NAMES, Shop, open_shop
+from promises.shop import GOOD, ROLES, TOOL_NAMES, Shop
 
 pytestmark = pytest.mark.promise("P2")
 ROUNDS = 60
 
 
-@pytest.fixture(scope="module")
-def shop() -> Shop:
-    """One shop for all of them: nothing here changes it."""
-    return open_shop()
-
-
 def is_accepted(shop: Shop, tool: str, arguments: dict[str, Any], role: str, *, is_async: bool = False) -> bool:
     """Whether the call got past validate; the event log says so."""
+    shop.reset()
     shop.call(tool, arguments, role, is_async=is_async)
     return any(
         event.kind == "schema_validated" and event.fields["outcome"] == "accepted"

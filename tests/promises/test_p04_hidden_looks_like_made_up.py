@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from gatewright import middleware, policy
-from promises.shop import FORBIDDEN, Shop, open_shop
+from promises.shop import FORBIDDEN, Shop
 
 pytestmark = pytest.mark.promise("P4")
 PACKAGES = tuple(str(Path(module.__file__ or "").parent) for module in (policy, middleware))
@@ -27,12 +27,6 @@ RECORDS = ("b-2", "g-1", "no-such")
 """Foreign by its branch, foreign by its tenant, made up."""
 ASKED = (("basket.find", '"limit":2'), ("basket.pay", '"amount":5'))
 ARGUMENTS: tuple[str | bytes, ...] = ("{}", '{"everything":true}', "{", "", b"\xff", '{"a":1,"a":2}', "[]", "null")
-
-
-@pytest.fixture
-def shop() -> Shop:
-    """A shop of its own for each test."""
-    return open_shop()
 
 
 def lines_of(call: Callable[[], object]) -> list[tuple[str, int]]:
@@ -146,6 +140,6 @@ def test_hidden_and_made_up_tools_take_the_same_path_in_a_task(shop: Shop) -> No
 def test_lists_and_messages_tell_nothing_of_hidden_tools(shop: Shop) -> None:
     """Neither a name, nor a schema, nor a number of tools."""
     for format in ("plain", "openai", "anthropic", "mcp", "gemini"):
-        text = json.dumps(shop.guard.tools(shop.token(), format=format))  # type: ignore[arg-type]
+        text = json.dumps(shop.guard.tools(shop.token(), format=format))
         assert "close" not in text
         assert "everything" not in text

@@ -26,12 +26,6 @@ DENIED: tuple[tuple[str, Any, str], ...] = (
 NOT_FOUND = b'{"status":"not_found","retryable":false,"next":"stop"}'
 
 
-@pytest.fixture
-def shop() -> Shop:
-    """A shop of its own for each test."""
-    return open_shop()
-
-
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("asked", DENIED)
 def test_a_denial_has_no_field_that_data_has(shop: Shop, asked: Any, is_async: bool) -> None:
@@ -43,7 +37,7 @@ def test_a_denial_has_no_field_that_data_has(shop: Shop, asked: Any, is_async: b
     assert shop.told(kind)["reason"] in ("basket: condition or absent", "basket: casbin", "hidden", "unknown")
     assert shop.ran == []
     for provider in ("plain", "openai", "openai-responses", "anthropic", "mcp"):
-        message = json.dumps(result.to_message(provider, "c"))  # type: ignore[arg-type]
+        message = json.dumps(result.to_message(provider, "c"))
         assert POLICY_NOTE[0] in message
         assert "items" not in message
 

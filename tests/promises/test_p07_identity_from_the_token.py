@@ -21,12 +21,6 @@ ASKED = [
 ]
 
 
-@pytest.fixture
-def shop() -> Shop:
-    """A shop of its own for each test."""
-    return open_shop()
-
-
 def forged(shop: Shop) -> dict[str, Any]:
     """Tokens that claim a manager and were not made by the issuer for us."""
     good, payload = shop.token("manager"), shop.issuer.claims("amy", "acme", ["manager"])

@@ -13,7 +13,7 @@ import pytest
 
 from gatewright.testing import encode_part
 from promises.second_opinion import VALUES
-from promises.shop import GOOD, TOOL_NAMES, Shop, open_shop
+from promises.shop import GOOD, TOOL_NAMES, Shop
 
 pytestmark = pytest.mark.promise("P11")
 INPUTS = 2_500
@@ -41,12 +41,6 @@ HEAVY: tuple[str | bytes, ...] = (
     '{"basket":"file:///etc/passwd","limit":1}',
 )
 ANSWERS = {"ok", "forbidden", "invalid_arguments", "not_found", "unauthenticated"}
-
-
-@pytest.fixture(scope="module")
-def shop() -> Shop:
-    """One shop for all of them, as it would be in practice."""
-    return open_shop()
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +111,7 @@ def test_thousands_of_values_as_arguments_have_an_answer(shop: Shop) -> None:
     rng, token = random.Random(12), shop.token("manager")
 
     async def ask_all() -> set[str]:
-        seen = set()
+        seen = set[str]()
         for number in range(INPUTS // 2):
             value, tool = any_value(rng), rng.choice(("basket.find", "stock.rows", "basket.pay"))
             seen.add(shop.guard.call(tool, value, token=token).status)
@@ -157,9 +151,13 @@ def test_an_input_that_is_made_to_be_heavy_is_answered_at_once(shop: Shop, raw: 
     assert "execution_started" not in shop.kinds()
 
 
-def test_a_pattern_that_would_backtrack_does_not_hang() -> None:
+def test_a_pattern_that_would_backtrack_does_not_hang(shop: Shop) -> None:
     """The regular expressions of a schema are linear, whatever they are matched with."""
-    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}, "required": ["a"]}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}},
+        "required": ["a"],
+    }
     began = perf_counter()
-    assert open_shop().guard.check(schema, {"a": "a" * 50_000 + "!"}).status == "invalid_arguments"
+    assert shop.guard.check(schema, {"a": "a" * 50_000 + "!"}).status == "invalid_arguments"
     assert perf_counter() - began < LONGEST

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,8 @@ def test_tasks_of_two_tenants_in_one_loop_do_not_mix(shop: Shop) -> None:
     async def ask() -> list[set[str]]:
         asked = [(tenant, {"region": OWN[tenant][1], "limit": 3}) for tenant in TENANTS * 20]
         calls = [shop.guard.acall("stock.rows", args, token=shop.token(tenant=tenant)) for tenant, args in asked]
-        return [{row["tenant"] for row in result.to_json()["items"]} for result in await asyncio.gather(*calls)]  # type: ignore[index, union-attr, call-overload]
+        answers: list[Any] = [result.to_json() for result in await asyncio.gather(*calls)]
+        return [{row["tenant"] for row in answer["items"]} for answer in answers]
 
     assert asyncio.run(ask()) == [{tenant} for tenant in TENANTS * 20]
 
