@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from gatewright.policy.engine import Engine
 from gatewright.policy.errors import Finding, Place, PolicyInvalid
 from gatewright.policy.store import Store
+from small_policies import caller, engine_of, may
 
 BROKEN = Finding(Place("policy.csv", 3), "effect", "an effect is exactly allow or deny")
 
@@ -114,3 +116,128 @@ def test_an_unforeseen_fault_while_polling_changes_nothing(unforeseen: Exception
     store.stop()
     assert store.current == "one"
     assert [finding.code for finding in store.health.findings] == ["unforeseen"]
+
+
+@pytest.mark.parametrize("unforeseen", [RuntimeError("odd"), OSError("gone"), MemoryError()])
+def test_an_unforeseen_fault_while_reloading_changes_nothing(unforeseen: Exception) -> None:
+    """Whoever asked for the reload gets no exception: health and listener say what it was."""
+    folder, hearing = Folder(), Hearing()
+
+    def failing() -> str:
+        if folder.text == "two":
+            raise unforeseen
+        return folder.build()
+
+    store: Store[str] = Store(failing, folder.fingerprint, listener=hearing)
+    folder.text = "two"
+    assert store.reload() is None
+    assert (store.current, store.health.degraded) == ("one", True)
+    assert type(unforeseen).__name__ in store.health.findings[0].message
+
+
+def test_what_failed_for_no_fault_of_the_source_is_tried_again_and_told_once() -> None:
+    """A source that looks as it did is built again, for the reason may have passed."""
+    folder, hearing = Folder(), Hearing()
+    failures = [OSError("busy"), OSError("busy")]
+
+    def failing() -> str:
+        if folder.text == "two" and failures:
+            raise failures.pop()
+        return folder.build()
+
+    store: Store[str] = Store(failing, folder.fingerprint, listener=hearing)
+    folder.text = "two"
+    assert [store.poll(), store.poll(), store.poll(), store.poll()] == [None, None, "two", None]
+    assert [len(heard) for heard in hearing.heard if isinstance(heard, tuple)] == [2, 1, 2]
+    assert not store.health.degraded
+
+
+def test_a_source_that_cannot_be_looked_at_is_looked_at_again() -> None:
+    """It comes back as it was, and the store is whole again."""
+    folder, gone = Folder(), [False]
+
+    def look() -> str:
+        if gone[0]:
+            raise OSError("gone")
+        return folder.fingerprint()
+
+    store: Store[str] = Store(folder.build, look)
+    gone[0] = True
+    assert (store.poll(), store.reload(), store.health.degraded, store.current) == (None, None, True, "one")
+    gone[0] = False
+    assert (store.poll(), store.health.degraded) == ("one", False)
+
+
+def test_a_broken_source_that_stays_the_same_is_built_once() -> None:
+    """And told once, however often it is looked at."""
+    folder, hearing = Folder(), Hearing()
+    store: Store[str] = Store(folder.build, folder.fingerprint, listener=hearing)
+    folder.text = None
+    for _ in range(3):
+        assert store.poll() is None
+    assert folder.builds == 2
+    assert hearing.heard == [(None, "one"), (BROKEN,)]
+
+
+class Raising(Hearing):
+    """A listener that hears and then raises."""
+
+    def loaded(self, old: str | None, new: str) -> None:
+        super().loaded(old, new)
+        raise RuntimeError("full")
+
+    def rejected(self, findings: tuple[Finding, ...]) -> None:
+        super().rejected(findings)
+        raise RuntimeError("full")
+
+
+def test_a_listener_that_raises_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """The log says so; the swap has happened, and the last good set stays where it has not."""
+    folder, hearing = Folder(), Raising()
+    store: Store[str] = Store(folder.build, folder.fingerprint, listener=hearing)
+    folder.text = "two"
+    assert store.reload() == "two"
+    folder.text = None
+    assert store.reload() is None
+    assert (store.current, len(hearing.heard), len(caplog.records)) == ("two", 3, 3)
+
+
+def test_health_names_the_revision_in_force() -> None:
+    """Of the last good set, also while a newer one does not load."""
+    folder = Folder()
+    store: Store[str] = Store(folder.build, folder.fingerprint, revision_of=str.upper)
+    folder.text = None
+    store.reload()
+    assert (store.health.revision, store.health.degraded) == ("ONE", True)
+    assert store.health.age_s >= 0
+
+
+@pytest.mark.case(1)
+@pytest.mark.promise("P10")
+def test_a_reload_beside_readers_gives_no_wrong_decision() -> None:
+    """Three threads decide while the same rows are loaded over and over: a deny through a role is never lost."""
+    rows = "p, subject:ann, *, logs.query, call, allow\np, suspended, *, logs.query, call, deny\n"
+    rows += "g, subject:ann, suspended, *\np, viewer, *, logs.query, call, allow\ng, lead, viewer, *\n"
+    store: Store[Engine] = Store(lambda: engine_of(rows))
+    wrong: list[object] = []
+    done = threading.Event()
+
+    def decide() -> None:
+        try:
+            while not done.is_set():
+                if may(store.current, caller(), "logs.query") or not may(
+                    store.current, caller("lead", subject="bea"), "logs.query"
+                ):
+                    wrong.append("decision")
+        except Exception as error:  # noqa: BLE001 - any exception is the failure that is looked for
+            wrong.append(error)
+
+    threads = [threading.Thread(target=decide) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(40):
+        assert store.reload() is not None
+    done.set()
+    for thread in threads:
+        thread.join(10)
+    assert wrong == []
