@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import socket
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Any, NoReturn
 
@@ -41,6 +42,14 @@ HEAVY: tuple[str | bytes, ...] = (
     '{"basket":"file:///etc/passwd","limit":1}',
 )
 ANSWERS = {"ok", "forbidden", "invalid_arguments", "not_found", "unauthenticated"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_breaks_inside(shop: Shop) -> Iterator[None]:
+    """A step that raised is answered with a refusal, and is a fault all the same: the events have its cause."""
+    yield
+    answered = [event.fields for event in shop.journal.events() if event.kind == "call_answered"]
+    assert [fields["cause"] for fields in answered if fields.get("cause")] == []
 
 
 @pytest.fixture(autouse=True)
