@@ -45,3 +45,13 @@ def test_the_row_of_a_promise_names_the_tests_that_show_it(name: str) -> None:
     rows = promised()[name]
     assert rows, "a promise without a test"
     assert set(rows) <= cited().get(name, set())
+
+
+@pytest.mark.parametrize("name", sorted(promised()))
+def test_each_promise_has_a_file_of_its_own_and_a_figure(name: str) -> None:
+    """The first file that a row names is the promise's own, and the row says what was counted there."""
+    assert promised()[name][0].startswith(f"tests/promises/test_p{int(name[1:]):02}_")
+    row = next(
+        line for line in (ROOT / "docs/promises.md").read_text("utf-8").splitlines() if line.startswith(f"| {name} |")
+    )
+    assert any(character.isdigit() for character in row.split(" | ")[3])
