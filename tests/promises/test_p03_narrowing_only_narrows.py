@@ -13,7 +13,7 @@ from promises.second_opinion import Strict, any_arguments
 from promises.shop import GOOD, Shop
 
 pytestmark = pytest.mark.promise("P3")
-PAIRS = 1_500
+PAIRS = 1_000
 KEYWORDS: dict[str, tuple[Any, ...]] = {
     "type": ("integer", "number", "string", "boolean", "array", "object", ["integer", "null"], ["string", "number"]),
     "minimum": (-1, 0, 2, 2.5),

@@ -113,6 +113,19 @@ def test_an_older_file_never_goes_live_in_production(shop: Shop, file: str) -> N
     assert shop.guard.revision == revision
 
 
+@pytest.mark.xfail(
+    reason="in production a folder whose EFFECTIVE.txt is not there loads with a warning", raises=AssertionError
+)
+def test_a_folder_that_is_copied_in_part_never_goes_live_in_production(shop: Shop) -> None:
+    """Rows cut off at the end of a line, and EFFECTIVE.txt not there yet: a deny is missing, and nothing says so."""
+    go_live(shop)
+    revision = shop.guard.revision
+    (folder_of(shop) / "EFFECTIVE.txt").unlink()
+    (folder_of(shop) / "policy.csv").write_text(ROWS.replace("p, intern, *, basket.pay, call, deny\n", ""))
+    assert not shop.guard.reload()
+    assert shop.guard.revision == revision
+
+
 WORD = re.compile(r"[a-z][a-z_]{3,}")
 
 
@@ -184,7 +197,7 @@ def test_reload_under_load_gives_no_wrong_decision(shop: Shop) -> None:
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for number in range(24):
+    for number in range(12):
         rows.write_text(ROWS if number % 2 == 0 else closed)
         assert shop.guard.reload()
     stop.set()
