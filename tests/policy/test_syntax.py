@@ -54,6 +54,11 @@ def test_what_is_in_the_grammar_is_read_as_python_would_read_it(text: str, tree:
     assert parse_matcher(text, FUNCTIONS) == tree
 
 
+def test_a_matcher_may_be_long_where_it_is_not_deep() -> None:
+    """Sixty conjuncts are no nesting."""
+    assert parse_matcher(" && ".join(["r.sub == p.sub"] * 60), {}) == All((SAME,) * 60)
+
+
 @pytest.mark.case(13)
 @pytest.mark.parametrize(
     "literal", ["p.apple", "r.list", "a && b", "a || b", "!", "a # b", "", "'", "é", "p_apple", "in"]
