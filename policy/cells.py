@@ -12,7 +12,7 @@ from gatewright.policy.groups import Groups
 from gatewright.policy.model import Rule
 from gatewright.policy.standing import EVERYONE, Roles
 
-__all__ = ["Cells", "Key", "Masks", "Tables"]
+__all__ = ["Cells", "Directory", "Key", "Masks", "Table"]
 
 Masks: TypeAlias = "tuple[int, int, tuple[tuple[int, int, int], ...]]"
 """Bits allowed, bits denied, and the same again until a day: (last day, allowed, denied)."""
@@ -20,11 +20,41 @@ Masks: TypeAlias = "tuple[int, int, tuple[tuple[int, int, int], ...]]"
 Key: TypeAlias = "str | tuple[str, str]"
 """An object; for rows about one id, the id and an object."""
 
-Tables: TypeAlias = "dict[str, dict[str, dict[Key, int]]]"
-"""Action → domain → key → number of the cell."""
+Table: TypeAlias = "dict[Key, int]"
+"""Key → number of the cell."""
+
+Tables: TypeAlias = "dict[str, dict[str, Table]]"
+"""Action → domain → table, as rows have them."""
+
+_ELSE: Final = ""
+"""Stands for every action, and every domain, that no row has; no request has it."""
 
 _NEVER_ENDS: Final = 4_000_000
 """No day has so high an ordinal."""
+
+
+class Directory:
+    """Which tables there are for an action and a domain: their own, and those of `*`; made once."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, tables: Tables) -> None:
+        every = tables.get("*", {})
+        self._found = {action: _joined(tables.get(action, {}), every) for action in {*tables, _ELSE} if action != "*"}
+
+    def of(self, action: str, domain: str) -> tuple[Table, ...]:
+        """The tables for a request's action and domain."""
+        found = self._found.get(action) or self._found[_ELSE]
+        return found.get(domain) or found[_ELSE]
+
+
+def _joined(own: dict[str, Table], every: dict[str, Table]) -> dict[str, tuple[Table, ...]]:
+    """The tables of an action by domain; *every* are those of any action."""
+    found = {}
+    for domain in {*own, *every, _ELSE} - {"*"}:
+        names = (domain, "*")
+        found[domain] = tuple(tables[name] for tables in (own, every) for name in names if name in tables)
+    return found
 
 
 class Cells:
@@ -36,11 +66,13 @@ class Cells:
     """
 
     def __init__(self, roles: Roles, groups: Groups) -> None:
-        self.shared: Tables = {}
-        self.own: Tables = {}
+        self.shared = Directory({})
+        self.own = Directory({})
         self.ids: set[str] = set()
         self.masks: list[Masks] = []
         self.rows: list[Rule | list[Rule]] = []
+        self._shared: Tables = {}
+        self._own: Tables = {}
         self._roles = roles
         self._groups = groups
         self._equal: dict[tuple[int, int], Masks] = {}
@@ -55,11 +87,12 @@ class Cells:
             self._put(rule, tool, bit, min(last, until))
 
     def finish(self) -> None:
-        """Write the masks of rows that end, once all rows are in."""
+        """Write the masks of rows that end, and the directories, once all rows are in."""
         for number, by_day in self._dated.items():
             allow, deny, _ = self.masks[number]
             self.masks[number] = (allow, deny, tuple((last, *bits) for last, bits in sorted(by_day.items())))
         self._dated.clear()
+        self.shared, self.own = Directory(self._shared), Directory(self._own)
 
     def _put(self, rule: Rule, obj: str, bit: int, last: int) -> None:
         number = self._number(rule, obj, is_own=not bit)
@@ -79,7 +112,7 @@ class Cells:
 
     def _number(self, rule: Rule, obj: str, *, is_own: bool) -> int:
         """The cell that *rule* goes to, with *rule* among its rows."""
-        tables = self.own if is_own else self.shared
+        tables = self._own if is_own else self._shared
         domains = tables.get(rule.act)
         if domains is None:
             domains = tables[rule.act] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from gatewright.policy.cells import Cells, Key, Tables
+from gatewright.policy.cells import Cells, Key, Table
 from gatewright.policy.decision import DENIED, Asked, Decision
 from gatewright.policy.grants import Grants
 from gatewright.policy.groups import Groups
@@ -23,6 +23,7 @@ __all__ = ["Index"]
 
 
 _NOBODY: Final[frozenset[str]] = frozenset()
+_NEITHER: Final = (0, 0)
 
 
 class Index:
@@ -44,21 +45,22 @@ class Index:
         held = standing.mask | EVERYONE
         given = held if roles is None else self._roles.mask(roles, standing) | EVERYONE
         cells, names = self._cells, self._spellings.of(obj)
-        asked: Asked = (self, standing, given, _NOBODY, obj, act)
-        allow, deny = self._look(cells.shared, standing, names, act)
-        own_allow, own_deny = self._own(standing.subject, asked, names) if standing.subject in cells.ids else (0, 0)
+        allow, deny = self._look(cells.shared.of(act, standing.tenant), names, standing.day)
+        own_allow, own_deny = _NEITHER
+        if standing.subject in cells.ids:
+            own_allow, own_deny = self._own(standing.subject, standing, names, act)
         if deny & held or own_deny:
-            return Decision(False, asked)
+            return Decision(False, (self, standing, given, _NOBODY, obj, act))
         if not (allow & given or own_allow):
             return DENIED
         if standing.actor:
             acting = standing.actor_mask | EVERYONE
-            own_allow, own_deny = self._own(standing.actor, asked, names)
+            own_allow, own_deny = self._own(standing.actor, standing, names, act)
             if deny & acting or own_deny:
-                return Decision(False, asked)
+                return Decision(False, (self, standing, given, _NOBODY, obj, act))
             if not (allow & acting or own_allow):
                 return DENIED
-        return Decision(True, asked)
+        return Decision(True, (self, standing, given, _NOBODY, obj, act))
 
     def settling_rows(self, asked: Asked, allowed: bool) -> tuple[str, ...]:
         """The ids of the first rows, in the order of files and lines, that settled *asked*."""
@@ -75,15 +77,16 @@ class Index:
         """The objects of *type* that live rows of *effect* about *names* name; patterns end in `*`."""
         return self._grants.objects(standing, names, effect, type, action)
 
-    def _own(self, own: str, asked: Asked, names: list[str]) -> tuple[int, int]:
+    def _own(self, own: str, standing: Standing, names: list[str], act: str) -> tuple[int, int]:
         """Whether the rows about the very id *own* allow and deny."""
-        return self._look(self._cells.own, asked[1], [(own, name) for name in names], asked[-1])
+        keys = [(own, name) for name in names]
+        return self._look(self._cells.own.of(act, standing.tenant), keys, standing.day)
 
-    def _look(self, tables: Tables, standing: Standing, keys: Sequence[Key], act: str) -> tuple[int, int]:
-        """All masks of a request's cells together: whom they allow and deny today."""
+    def _look(self, tables: Iterable[Table], keys: Sequence[Key], day: int) -> tuple[int, int]:
+        """All masks of a request's cells together: whom they allow and deny on *day*."""
         masks = self._cells.masks
         allow = deny = 0
-        for numbers in _tables_of(tables, act, standing.tenant):
+        for numbers in tables:
             for key in keys:
                 number = numbers.get(key)
                 if number is None:
@@ -92,7 +95,7 @@ class Index:
                 allow |= allows
                 deny |= denies
                 for last, allows, denies in dated:
-                    if standing.day <= last:
+                    if day <= last:
                         allow |= allows
                         deny |= denies
         return allow, deny
@@ -110,22 +113,9 @@ class Index:
                     yield rule
 
     def _numbers(self, act: str, tenant: str, keys: list[Key]) -> Iterator[int]:
-        for tables in (self._cells.shared, self._cells.own):
-            for numbers in _tables_of(tables, act, tenant):
+        for tables in (self._cells.shared.of(act, tenant), self._cells.own.of(act, tenant)):
+            for numbers in tables:
                 yield from (numbers[key] for key in keys if key in numbers)
 
     def _speaks_of(self, rule: Rule, mask: int, own: str) -> bool:
         return bool(self._roles.bit(rule.sub) & mask) or rule.sub == own
-
-
-def _tables_of(tables: Tables, act: str, tenant: str) -> list[dict[Key, int]]:
-    """The tables that have rows for an action and a domain, or for any."""
-    found = []
-    for action in (act, "*"):
-        domains = tables.get(action)
-        if domains is not None:
-            if tenant in domains:
-                found.append(domains[tenant])
-            if "*" in domains:
-                found.append(domains["*"])
-    return found

@@ -36,7 +36,7 @@ FAULTS = (
     Fault("what the entry does not name is shown", "template.py", "and (name,) not in entry.arguments", "and False"),
     Fault("nothing is denied", "index.py", "if deny & held or own_deny:", "if False:"),
     Fault("the actor is not asked", "index.py", "        if standing.actor:", "        if False:"),
-    Fault("a grant ends a day early", "index.py", "if standing.day <= last:", "if standing.day < last:"),
+    Fault("a grant ends a day early", "index.py", "if day <= last:", "if day < last:"),
     Fault("groups do not count", "cells.py", "in self._groups.tools_of(rule.obj).items():", "in ():"),
     Fault("unless is read the wrong way round", "screening.py", "if not _is_off(", "if _is_off("),
     Fault("an absent record of any scope is not found", "settlement.py", 'spec.scope == "tenant"', "True"),
