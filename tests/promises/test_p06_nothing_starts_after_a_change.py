@@ -34,12 +34,12 @@ def shop(folder_shop: Shop) -> Iterator[Shop]:
     folder = folder_shop.guard.folder
     assert folder is not None
     before = {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
-    folder_shop.ran.clear()
+    folder_shop.reset()
     yield folder_shop
-    folder_shop.meanwhile = lambda: None
-    for path, text in before.items():
-        path.write_text(text)
-    assert folder_shop.guard.reload()
+    changed = [path for path, text in before.items() if path.read_text() != text]
+    for path in changed:
+        path.write_text(before[path])
+    assert not changed or folder_shop.guard.reload()
 
 
 def rewrite(shop: Shop, file: str, change: Callable[[str], str]) -> Callable[[], object]:

@@ -21,9 +21,9 @@ each_way = pytest.mark.parametrize("is_async", [False, True])
 
 
 @pytest.fixture
-def shop() -> Shop:
-    """A shop of its own for each test."""
-    return open_shop()
+def order(request: pytest.FixtureRequest) -> str:
+    """The name of an operation that no other test has used."""
+    return str(request.node.name)
 
 
 def fail_with(error: BaseException) -> object:
@@ -36,20 +36,20 @@ def fail_with(error: BaseException) -> object:
 
 
 @each_way
-def test_a_repeat_of_an_operation_is_answered_and_not_done_again(shop: Shop, is_async: bool) -> None:
+def test_a_repeat_of_an_operation_is_answered_and_not_done_again(shop: Shop, order: str, is_async: bool) -> None:
     """The same name, the same arguments: one body, and both answers are the same bytes."""
-    answers = [shop.call("basket.pay", operation="order-7", is_async=is_async).to_bytes() for _ in range(3)]
+    answers = [shop.call("basket.pay", operation=order, is_async=is_async).to_bytes() for _ in range(3)]
     assert answers == [b'{"status":"ok","data":{"paid":5}}'] * 3
     assert len(shop.ran) == 1
     assert "execution_started" not in shop.kinds(), "the repeat started nothing"
 
 
 @each_way
-def test_an_operation_is_not_used_for_other_arguments(shop: Shop, is_async: bool) -> None:
+def test_an_operation_is_not_used_for_other_arguments(shop: Shop, order: str, is_async: bool) -> None:
     """A name that was used is a conflict with anything else, and nothing is done."""
-    assert shop.call("basket.pay", operation="order-7", is_async=is_async).status == "ok"
+    assert shop.call("basket.pay", operation=order, is_async=is_async).status == "ok"
     shop.ran.clear()
-    result = shop.call("basket.pay", {**GOOD["basket.pay"], "amount": 6}, operation="order-7", is_async=is_async)
+    result = shop.call("basket.pay", {**GOOD["basket.pay"], "amount": 6}, operation=order, is_async=is_async)
     told = "operation: its name was used for other arguments"
     kind = "permission_rechecked" if "permission_rechecked" in shop.kinds() else "permission_decided"
     answer = b'{"status":"conflict","code":"key_reused","reason":null,"retryable":false,"next":"reread_state"}'
@@ -61,27 +61,27 @@ def test_an_operation_is_not_used_for_other_arguments(shop: Shop, is_async: bool
     "error", [RuntimeError("x"), TimeoutError(), ConnectionError(), Failed("unavailable"), SystemExit(1)]
 )
 def test_a_write_that_was_entered_and_raised_is_unknown_and_stays_so(
-    shop: Shop, error: BaseException, is_async: bool
+    shop: Shop, order: str, error: BaseException, is_async: bool
 ) -> None:
     """Whatever it raised: nobody says that it failed, and a repeat does not enter the body again."""
     shop.inside = fail_with(error)  # type: ignore[assignment]
-    results = [shop.call("basket.pay", operation="order-7", is_async=is_async) for _ in range(3)]
+    results = [shop.call("basket.pay", operation=order, is_async=is_async) for _ in range(3)]
     assert {result.status for result in results} == {"unknown"}
     assert len({result.to_json()["operation_id"] for result in results}) == 1
     assert len(shop.ran) == 1
 
 
 @each_way
-def test_a_write_that_says_it_had_no_effect_may_be_done_again(shop: Shop, is_async: bool) -> None:
+def test_a_write_that_says_it_had_no_effect_may_be_done_again(shop: Shop, order: str, is_async: bool) -> None:
     """The one exception, and it is the tool's own word."""
     shop.inside = fail_with(NoEffect(Failed("unavailable")))  # type: ignore[assignment]
-    assert shop.call("basket.pay", operation="order-7", is_async=is_async).status == "failed"
+    assert shop.call("basket.pay", operation=order, is_async=is_async).status == "failed"
     shop.inside = lambda: None
-    assert shop.call("basket.pay", operation="order-7", is_async=is_async).status == "ok"
+    assert shop.call("basket.pay", operation=order, is_async=is_async).status == "ok"
     assert len(shop.ran) == 2
 
 
-def test_callers_at_one_moment_have_one_effect(shop: Shop) -> None:
+def test_callers_at_one_moment_have_one_effect(shop: Shop, order: str) -> None:
     """Eight threads, three operations each: every operation is done once, every answer is that of the one."""
     together = threading.Barrier(CALLERS)
     answers: list[tuple[int, Result]] = []
@@ -91,7 +91,7 @@ def test_callers_at_one_moment_have_one_effect(shop: Shop) -> None:
         together.wait()
         for number in range(3):
             asked = {**GOOD["basket.pay"], "amount": number + 1}
-            answers.append((number, shop.guard.call("basket.pay", asked, token=token, operation=f"order-{number}")))
+            answers.append((number, shop.guard.call("basket.pay", asked, token=token, operation=f"{order}-{number}")))
 
     threads = [threading.Thread(target=ask) for _ in range(CALLERS)]
     for thread in threads:
@@ -103,12 +103,12 @@ def test_callers_at_one_moment_have_one_effect(shop: Shop) -> None:
     assert len(answers) == CALLERS * 3
 
 
-def test_tasks_at_one_moment_have_one_effect(shop: Shop) -> None:
+def test_tasks_at_one_moment_have_one_effect(shop: Shop, order: str) -> None:
     """The same of tasks."""
 
     async def ask() -> list[Result]:
         token = shop.token()
-        calls = [shop.guard.acall("basket.pay", GOOD["basket.pay"], token=token, operation="order-7") for _ in range(8)]
+        calls = [shop.guard.acall("basket.pay", GOOD["basket.pay"], token=token, operation=order) for _ in range(8)]
         return list(await asyncio.gather(*calls))
 
     assert {result.to_bytes() for result in asyncio.run(ask())} == {b'{"status":"ok","data":{"paid":5}}'}

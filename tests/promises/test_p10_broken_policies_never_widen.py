@@ -41,6 +41,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 def shop(opened: Shop) -> Iterator[Shop]:
     """The shop as it was opened; what a test changed is put back."""
     before = {path: path.read_bytes() for path in folder_of(opened).rglob("*") if path.is_file()}
+    opened.reset()
     yield opened
     for path in list(folder_of(opened).rglob("*")):
         if path.is_file() and path not in before:

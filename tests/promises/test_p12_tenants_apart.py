@@ -22,12 +22,6 @@ each_way = pytest.mark.parametrize("is_async", [False, True])
 each_tenant = pytest.mark.parametrize(("tenant", "other"), [TENANTS, TENANTS[::-1]])
 
 
-@pytest.fixture
-def shop() -> Shop:
-    """A shop of its own for each test."""
-    return open_shop()
-
-
 @each_way
 @each_tenant
 def test_rows_are_of_the_callers_tenant_alone(shop: Shop, tenant: str, other: str, is_async: bool) -> None:
@@ -82,14 +76,12 @@ def test_operations_of_the_same_name_are_two(shop: Shop, is_async: bool) -> None
     """One tenant's operation is neither answered nor blocked by the other's, and its keys and digests are its own."""
     told = []
     for tenant in TENANTS:
-        asked = {"basket": "x-1", "amount": 5}
-        result = shop.call(
-            "basket.pay", asked, "manager", token=shop.token("manager", tenant), operation="one", is_async=is_async
+        options: dict[str, Any] = {"token": shop.token("manager", tenant), "operation": f"one {is_async}"}
+        assert (
+            shop.call("basket.pay", {"basket": "x-1", "amount": 5}, is_async=is_async, **options).status == "not_found"
         )
-        assert result.status == "not_found"
         asked = {"basket": OWN[tenant][0], "amount": 5}
-        result = shop.call("basket.pay", asked, token=shop.token("manager", tenant), operation="one", is_async=is_async)
-        assert result.status == "ok"
+        assert shop.call("basket.pay", asked, is_async=is_async, **options).status == "ok"
         told.append(shop.told("execution_started"))
     assert len(shop.ran) == 2
     assert told[0]["operation"] != told[1]["operation"]
