@@ -38,7 +38,8 @@ def compile_predicate(expression: Expression) -> Predicate:
     """
     Return *expression* as a function.
 
-    >>> is_open = compile_predicate(Comparison("==", Read("r", "act"), Literal("read")))
+    >>> from gatewright.policy.syntax import parse_matcher
+    >>> is_open = compile_predicate(parse_matcher("r.act == 'read'", {}))
     >>> is_open("amy", "t", "a", "read", "", "", "", "", None, None)
     True
     """
