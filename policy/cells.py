@@ -66,8 +66,8 @@ class Cells:
     """
 
     def __init__(self, roles: Roles, groups: Groups) -> None:
-        self.shared = Directory({})
-        self.own = Directory({})
+        self.shared: Directory = Directory({})
+        self.own: Directory = Directory({})
         self.ids: set[str] = set()
         self.masks: list[Masks] = []
         self.rows: list[Rule | list[Rule]] = []
@@ -92,7 +92,8 @@ class Cells:
             allow, deny, _ = self.masks[number]
             self.masks[number] = (allow, deny, tuple((last, *bits) for last, bits in sorted(by_day.items())))
         self._dated.clear()
-        self.shared, self.own = Directory(self._shared), Directory(self._own)
+        self.shared = Directory(self._shared)
+        self.own = Directory(self._own)
 
     def _put(self, rule: Rule, obj: str, bit: int, last: int) -> None:
         number = self._number(rule, obj, is_own=not bit)

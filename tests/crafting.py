@@ -135,6 +135,11 @@ def _parts(token: str) -> list[str]:
     return token.split(".")
 
 
+def _reversed_bytes(segment: str) -> str:
+    """The bytes of a segment the other way round, spelled canonically."""
+    return encode_part(base64.urlsafe_b64decode(segment + "==")[::-1])
+
+
 def _odd_bits(segment: str) -> str:
     """Return another spelling of the same bytes: the unused bits of the last letter are set."""
     spare = {2: 4, 3: 2}[len(segment) % 4]
@@ -185,7 +190,7 @@ _TWISTS: dict[str, Callable[[str], str]] = {
     "letter from another script": lambda token: token[:-1] + "а",
     "surrogate": lambda token: token[:-1] + "\ud800",
     "nul": lambda token: token[:-1] + "\x00",
-    "flip signature": lambda token: ".".join([*_parts(token)[:2], _parts(token)[2][::-1]]),
+    "flip signature": lambda token: ".".join([*_parts(token)[:2], _reversed_bytes(_parts(token)[2])]),
     "empty signature bytes": lambda token: ".".join([*_parts(token)[:2], "AA"]),
     "signature of another token": lambda token: ".".join([*_parts(token)[:2], _parts(login().token())[2]]),
     "payload of another token": lambda token: ".".join(
