@@ -62,12 +62,10 @@ def load_records(
 
 
 def _plain(name: str, found: object) -> JsonObject | None:
-    if found is None:
-        return None
     try:
         plain = pydantic_core.to_jsonable_python(found)
     except Exception:  # noqa: BLE001 - a record's own methods may raise anything
-        plain = None
-    if not isinstance(plain, Mapping):
+        plain = False
+    if plain is not None and not isinstance(plain, Mapping):
         raise LoaderFailed(f"{name}: no record")
-    return cast("JsonObject", plain)
+    return cast("JsonObject | None", plain)

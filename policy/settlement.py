@@ -13,8 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from gatewright.policy.complaints import business_complaint
 from gatewright.policy.conditions import ConditionSet, Unmet
-from gatewright.policy.dialect import compile_schema
-from gatewright.policy.model import Budget, Json, JsonObject, ResourceSpec
+from gatewright.policy.model import Budget, Json, JsonObject
 from gatewright.policy.pointers import resource_ids
 from gatewright.policy.references import MISSING, Lookup, Missing
 from gatewright.policy.screening import Candidate, Failure, Supply, call_lookup, compute_fact
@@ -180,35 +179,33 @@ def _ask_resources(settling: _Settling) -> Failure | None:
     lookup = settling.lookup()
     reason = ""
     absent = False
-    for name, spec in settling.view.spec.resources.items():
+    for name in settling.view.spec.resources:
         conditions = _on(settling, name, "resource")
         if conditions and not settling.named[name]:
             reason = reason or f"{name}: names nothing"
         for each in settling.named[name]:
             record = settling.records.get((name, each))
             absent = absent or record is None
-            held = _holds(spec, record, conditions, lookup)
+            held = _holds(settling.view, name, record, conditions, lookup)
             reason = reason or ("" if held else f"{name}: condition or absent")
-    if absent and _may_say_not_found(settling):
-        return settling.fail("resource", "absent", "not_found")
-    return settling.fail("resource", reason) if reason else None
+    if not reason:
+        return None
+    may_tell = _may_say_not_found(settling)
+    return settling.fail("resource", *(("absent", "not_found") if absent and may_tell else (reason,)))
 
 
-def _holds(spec: ResourceSpec, record: Record, conditions: list[ConditionSet], lookup: Lookup) -> bool:
-    """Whether a record is there, fits its attributes and satisfies *conditions*; a dummy stands for absence."""
-    data = _dummy(spec) if record is None else {} if isinstance(record, NotLoaded) else record
-    fits = isinstance(record, NotLoaded) or _fits(spec, data)
+def _holds(view: View, name: str, record: Record, conditions: list[ConditionSet], lookup: Lookup) -> bool:
+    """
+    Whether a record is there, fits its declared attributes and satisfies *conditions*.
+
+    A dummy stands for one that is absent and goes the same way, so that the way tells neither from the other.
+    """
+    is_loaded = not isinstance(record, NotLoaded)
+    data: JsonObject = record if isinstance(record, Mapping) else view.dummies[name] if is_loaded else {}
     unmet = [item for condition in conditions for item in condition.unmet(data, lookup)]
+    attributes = view.attributes.get(name) if is_loaded else None
+    fits = attributes is None or attributes.accepts(data)
     return fits and not unmet and record is not None
-
-
-def _fits(spec: ResourceSpec, record: JsonObject) -> bool:
-    return spec.attributes is None or compile_schema(spec.attributes).accepts(record, integral_floats=True)
-
-
-def _dummy(spec: ResourceSpec) -> JsonObject:
-    properties = (spec.attributes or {}).get("properties", {})
-    return dict.fromkeys(properties, "") if isinstance(properties, Mapping) else {}
 
 
 def _may_say_not_found(settling: _Settling) -> bool:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import rfc8785
 
+from gatewright.policy.dialect import SchemaValidator, compile_schema
 from gatewright.policy.engine import Engine, Standing
 from gatewright.policy.model import Caller, Json, JsonObject, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
 from gatewright.policy.narrowing import any_of, narrow
@@ -25,6 +27,7 @@ __all__ = ["View", "caller_key", "open_view"]
 
 _MOST_SHOWN = 256
 _CLOSED = ToolPolicy("")
+_BLANKS: Final[Mapping[str, Json]] = {"integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
 
 
 class View:
@@ -64,6 +67,17 @@ class View:
         A limit with `unless` counts as on here: what is shown is accepted whether or not it is off.
         """
         return any_of([_shown(entry) for entry in self.entries])
+
+    @cached_property
+    def attributes(self) -> dict[str, SchemaValidator]:
+        """What the catalog declares of each resource's records, compiled; what declares nothing is left out."""
+        stated = {name: each.attributes for name, each in self.spec.resources.items()}
+        return {name: compile_schema(schema) for name, schema in stated.items() if schema is not None}
+
+    @cached_property
+    def dummies(self) -> dict[str, JsonObject]:
+        """A record of the declared shape for each resource, to go the way of one that is absent."""
+        return {name: _dummy(each.attributes or {}) for name, each in self.spec.resources.items()}
 
     @cached_property
     def schema_digest(self) -> str:
@@ -108,6 +122,11 @@ def open_view(policies: PolicySet, engine: Engine, caller: Caller, tool: str, to
     if not entries:
         return None
     return View(caller, standing, spec, tuple(entries), policies, engine, policy.refusal, decision.rows)
+
+
+def _dummy(attributes: Schema) -> JsonObject:
+    properties = cast("Mapping[str, Schema]", attributes.get("properties", {}))
+    return {name: _BLANKS.get(str(each.get("type")), "") for name, each in properties.items()}
 
 
 def caller_key(caller: Caller) -> bytes:

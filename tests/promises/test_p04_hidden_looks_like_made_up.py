@@ -110,20 +110,12 @@ def test_another_tenants_record_and_an_absent_one_take_the_same_path(shop: Shop,
     assert first_difference(one, other) is None
 
 
-@pytest.mark.xfail(reason="a record that is there is read, an absent one is replaced: about 20 lines of 1,350 differ")
 @pytest.mark.parametrize(("tool", "more"), ASKED)
 def test_a_record_outside_a_condition_and_an_absent_one_take_the_same_path(shop: Shop, tool: str, more: str) -> None:
     """The same of a record of the caller's tenant that the entry's condition refuses."""
     one, other = ways(shop, [(tool, f'{{"basket":"{record}",{more}}}') for record in (RECORDS[0], RECORDS[2])])
+    assert len(one) > 50
     assert first_difference(one, other) is None
-
-
-@pytest.mark.parametrize(("tool", "more"), ASKED)
-def test_a_record_outside_a_condition_and_an_absent_one_differ_in_few_lines(shop: Shop, tool: str, more: str) -> None:
-    """The same functions to the same step; what differs is how a record is read, and is known."""
-    one, other = ways(shop, [(tool, f'{{"basket":"{record}",{more}}}') for record in (RECORDS[0], RECORDS[2])])
-    assert abs(len(one) - len(other)) < len(other) // 50
-    assert {Path(file).name for file, _ in set(one) ^ set(other)} <= {"load.py", "settlement.py", "engine.py"}
 
 
 def test_hidden_and_made_up_tools_take_the_same_path_in_a_task(shop: Shop) -> None:
