@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import cast
+from typing import Final, cast
 
 import rfc8785
 from cachetools import LRUCache
@@ -21,7 +21,7 @@ from gatewright.policy.keywords import IMPLIED
 from gatewright.policy.model import Conditions, Json, JsonObject, Schema
 from gatewright.policy.references import Lookup, Unfilled, has_references, substitute
 
-__all__ = ["ConditionSet", "Unmet", "typed"]
+__all__ = ["NO_CONDITIONS", "ConditionSet", "Unmet", "typed"]
 
 _SUBSCHEMAS = ("items", "contains", "additionalProperties", "propertyNames")
 _LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
@@ -185,3 +185,7 @@ def _paths(value: Json, kind: str) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _paths(item, kind)
+
+
+NO_CONDITIONS: Final = ConditionSet({})
+"""What asks nothing, compiled once."""

@@ -89,8 +89,12 @@ def _are_flat(first: Schema, second: Schema) -> bool:
 def _meet_properties(first: Schema, second: Schema, out: dict[str, Json], meet: Meet) -> None:
     sides = (first, second)
     names = dict.fromkeys(name for side in sides for name in _named(side, "properties"))
-    met = {name: meet(*(_asked(side, name) for side in sides)) for name in names}
     patterns = dict.fromkeys(pattern for side in sides for pattern in _named(side, "patternProperties"))
+    met = (
+        _met_by_name(sides, names, meet)
+        if not patterns
+        else {name: meet(*(_asked(side, name) for side in sides)) for name in names}
+    )
     if patterns:
         out["patternProperties"] = {
             pattern: meet(*(_named(side, "patternProperties").get(pattern, True) for side in sides))
@@ -103,6 +107,13 @@ def _meet_properties(first: Schema, second: Schema, out: dict[str, Json], meet: 
         met = {name: child for name, child in met.items() if child is not False or name in cast("list[str]", required)}
     if met or any("properties" in side for side in sides):
         out["properties"] = met
+
+
+def _met_by_name(sides: tuple[Schema, Schema], names: Iterable[str], meet: Meet) -> dict[str, Json]:
+    """What both sides ask of each of *names*, where neither has patterns."""
+    first, second = (_named(side, "properties") for side in sides)
+    rest = [side.get("additionalProperties", True) for side in sides]
+    return {name: meet(first.get(name, rest[0]), second.get(name, rest[1])) for name in names}
 
 
 def _asked(side: Schema, name: str) -> Json:

@@ -7,7 +7,7 @@ In come a base schema, an entry's pins and defaults; out comes a plan that fills
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from gatewright.policy.model import Json, JsonObject, Pointer, Schema
 from gatewright.policy.pointers import put
@@ -16,6 +16,8 @@ from gatewright.policy.pruning import resolve
 __all__ = ["Filling", "schema_defaults"]
 
 Defaults: TypeAlias = "Iterator[tuple[Pointer, Json]]"
+
+_INNER: Final = frozenset({"properties", "items", "$ref"})
 
 
 class Filling:
@@ -53,12 +55,13 @@ def schema_defaults(schema: Schema, root: Schema, at: Pointer = (), seen: frozen
         seen |= {reference}
     schema = resolve(schema, root)
     for name, child in cast("Mapping[str, Json]", schema.get("properties", {})).items():
-        if isinstance(child, Mapping):
+        if isinstance(child, dict | Mapping):
             if "default" in child:
                 yield (*at, name), child["default"]
-            yield from schema_defaults(child, root, (*at, name), seen)
+            if not _INNER.isdisjoint(child):
+                yield from schema_defaults(child, root, (*at, name), seen)
     items = schema.get("items")
-    if isinstance(items, Mapping):
+    if isinstance(items, dict | Mapping):
         yield from schema_defaults(items, root, (*at, "*"), seen)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gatewright.policy.definitions import rebuild
-from gatewright.policy.keywords import IMPLIED
+from gatewright.policy.keywords import IMPLIED, LEAVES
 from gatewright.policy.model import Json, Schema
 
 __all__ = ["imply_types"]
@@ -25,16 +25,22 @@ def imply_types(schema: Schema) -> Schema:
     >>> imply_types({"properties": {"limit": {"maximum": 5}}})["properties"]
     {'limit': {'maximum': 5, 'type': 'number'}}
     """
-    left = {keyword: schema[keyword] for keyword in _LEFT if keyword in schema}
-    out = rebuild(schema, lambda child: imply_types(child) if isinstance(child, Mapping) else child)
-    out.update(left)
+    out = schema if LEAVES.issuperset(schema) else _below(schema)
+    if "type" in schema:
+        return out
     kinds = sorted({IMPLIED[keyword] for keyword in schema if keyword in IMPLIED})
-    if "type" in schema or not kinds:
+    if not kinds:
         return out
     if len(kinds) == 1:
         return {**out, "type": kinds[0]}
     conjuncts: list[Json] = [{"type": kind} for kind in kinds]
     return {**out, "allOf": [*_listed(out.get("allOf")), *conjuncts]}
+
+
+def _below(schema: Schema) -> Schema:
+    out = rebuild(schema, lambda child: imply_types(child) if isinstance(child, dict | Mapping) else child)
+    out.update({keyword: schema[keyword] for keyword in _LEFT if keyword in schema})
+    return out
 
 
 def _listed(value: Json) -> list[Json]:

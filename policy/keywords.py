@@ -20,6 +20,7 @@ __all__ = [
     "IMPLIED",
     "IN_PLACE",
     "KEYWORDS",
+    "LEAVES",
     "LISTS",
     "MAPS",
     "SINGLES",
@@ -101,6 +102,9 @@ DATA: Final = frozenset({"const", "default", "enum", "examples"})
 KEYWORDS: Final = (
     frozenset({"type", "enum", "const"}) | ANNOTATIONS | IMPLIED.keys() | SINGLES | LISTS | MAPS | IN_PLACE
 )
+
+LEAVES: Final = KEYWORDS - SINGLES - LISTS - MAPS - {"$ref"}
+"""Keywords that neither hold nor name a schema."""
 
 FORMATS: Final = frozenset(
     {

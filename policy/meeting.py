@@ -14,7 +14,15 @@ from gatewright.policy.containers import ARRAY_WORDS, OBJECT_WORDS, meet_arrays,
 from gatewright.policy.definitions import Definitions, alike, pointed_at, with_definitions
 from gatewright.policy.keywords import ANNOTATIONS, IMPLIED
 from gatewright.policy.model import Json, Schema
-from gatewright.policy.scalars import accepts_flat, kinds_of, meet_kinds, meet_options, meet_scalars, options_of
+from gatewright.policy.scalars import (
+    SCALARS,
+    accepts_flat,
+    kinds_of,
+    meet_kinds,
+    meet_options,
+    meet_scalars,
+    options_of,
+)
 from gatewright.policy.strictness import holds_integral_float
 from gatewright.policy.validator import SchemaValidator, compile_schema
 
@@ -25,6 +33,7 @@ IMPOSSIBLE: Final[Schema] = {"not": {}}
 
 _DEEPEST_INLINED: Final = 8
 _MOST_BRANCHES: Final = 16
+_SCALAR: Final = ANNOTATIONS | SCALARS | {"type", "enum", "const"}
 _CONDITIONAL: Final = ("if", "then", "else")
 _OPPOSED: Final = (
     ("minimum", "maximum"),
@@ -47,12 +56,16 @@ class Meeting:
 
     def meet(self, first: Json, second: Json, inlined: int = 0) -> Json:
         """Return what *first* and *second* both accept; *inlined* counts the references put in place on the way."""
-        if is_impossible(first) or is_impossible(second):
+        if first is False or second is False or first == IMPOSSIBLE or second == IMPOSSIBLE:
             return False
-        if not isinstance(first, Mapping) or not first:
-            return first if second is True else second
-        if not isinstance(second, Mapping) or not second or alike(first, second):
+        if second is True:
             return first
+        if not isinstance(first, dict | Mapping) or not first:
+            return second
+        if not isinstance(second, dict | Mapping) or not second or alike(first, second):
+            return first
+        if _SCALAR.issuperset(first) and _SCALAR.issuperset(second):
+            return self._flat(first, second)
         if any("unevaluatedProperties" in side or "unevaluatedItems" in side for side in (first, second)):
             return {"allOf": [first, second]}
         for one, other, swapped in ((first, second, False), (second, first, True)):
@@ -97,6 +110,20 @@ class Meeting:
             return self._with_notes(dict(possible[0]), {**_annotations(possible[0]), **notes})
         return self._with_notes({keyword: possible}, notes)
 
+    def _flat(self, first: Schema, second: Schema) -> Json:
+        """Meet two schemas that hold neither schemas nor conjuncts: what `_merged` does, in fewer steps."""
+        kinds = meet_kinds(kinds_of(first), kinds_of(second))
+        if kinds == ():
+            return False
+        out: dict[str, Json] = {}
+        if kinds is not None:
+            out["type"] = kinds[0] if len(kinds) == 1 else list(kinds)
+        if not (SCALARS.isdisjoint(first) and SCALARS.isdisjoint(second)):
+            left = meet_scalars(first, second, out)
+            if left:
+                out["allOf"] = [left]
+        return self._finished(first, second, out, kinds)
+
     def _merged(self, first: Schema, second: Schema, inlined: int) -> Json:
         out: dict[str, Json] = {}
         kinds = meet_kinds(kinds_of(first), kinds_of(second))
@@ -118,12 +145,19 @@ class Meeting:
             conjuncts.append(left)
         if conjuncts:
             out["allOf"] = conjuncts
-        out = _speaking(out, kinds)
+        return self._finished(first, second, out, kinds)
+
+    def _finished(self, first: Schema, second: Schema, out: dict[str, Json], kinds: tuple[str, ...] | None) -> Json:
+        """Return *out* with the options of both sides and their annotations, or False where nothing satisfies it."""
+        if kinds is not None and len(out) > 1:
+            out = _speaking(out, kinds)
         options = meet_options(options_of(first), options_of(second))
         if options is not None and not self._choose(out, options, single="const" in first or "const" in second):
             return False
         if _contradicts(out, kinds):
             return False
+        if ANNOTATIONS.isdisjoint(first) and ANNOTATIONS.isdisjoint(second):
+            return out
         return self._with_notes(out, {**_annotations(first), **_annotations(second)})
 
     def _choose(self, out: dict[str, Json], options: tuple[Json, ...], *, single: bool) -> bool:
@@ -143,6 +177,8 @@ class Meeting:
 
     def _with_notes(self, out: dict[str, Json], notes: dict[str, Json]) -> dict[str, Json]:
         """Add annotations to *out*, without a default or examples that it does not accept."""
+        if not notes and ANNOTATIONS.isdisjoint(out):
+            return out
         body = {keyword: value for keyword, value in out.items() if keyword not in ANNOTATIONS}
         if "default" in notes or "examples" in notes:
             accepts = self._asker(body)
@@ -184,10 +220,8 @@ def _composed(first: Schema, second: Schema, out: dict[str, Json]) -> list[Json]
     return conjuncts
 
 
-def _speaking(out: dict[str, Json], kinds: tuple[str, ...] | None) -> dict[str, Json]:
+def _speaking(out: dict[str, Json], kinds: tuple[str, ...]) -> dict[str, Json]:
     """Return *out* without the keywords that speak of types which it refuses anyway."""
-    if kinds is None:
-        return out
     allowed = {"number" if kind == "integer" else kind for kind in kinds}
     return {keyword: value for keyword, value in out.items() if IMPLIED.get(keyword, "") in {"", *allowed}}
 
@@ -196,11 +230,16 @@ def _contradicts(out: Schema, kinds: tuple[str, ...] | None) -> bool:
     """Whether nothing of the single type that *out* asks for can satisfy its bounds or its required properties."""
     if kinds is None or len(kinds) > 1:
         return False
-    for low, high in _OPPOSED:
-        if low in out and high in out and cast("float", out[low]) > cast("float", out[high]):
-            return True
+    if len(out) > 1 and any(low in out and high in out and _exceeds(out[low], out[high]) for low, high in _OPPOSED):
+        return True
+    if "required" not in out:
+        return False
     properties = cast("Mapping[str, Json]", out.get("properties", {}))
     return any(is_impossible(properties.get(name, True)) for name in cast("Sequence[str]", out.get("required", ())))
+
+
+def _exceeds(low: Json, high: Json) -> bool:
+    return cast("float", low) > cast("float", high)
 
 
 def _is_only(schema: Schema, keyword: str) -> bool:

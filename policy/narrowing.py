@@ -62,6 +62,8 @@ def any_of(schemas: Sequence[Schema]) -> Schema:
     Raises:
         TooManyAlternatives: more than `MOST_ALTERNATIVES` remain.
     """
+    if len(schemas) == 1:
+        return schemas[0]
     distinct = list({as_text(schema): schema for schema in schemas}.values())
     possible = [schema for schema in distinct if not is_impossible(schema)] or distinct[:1]
     if len(possible) > MOST_ALTERNATIVES:

@@ -97,9 +97,7 @@ def lay_over(base: Schema, cuts: Iterable[tuple[Pointer, ArgumentCut]], lookup: 
         if cut.how == "pin":
             place.pins.append(substitute(cut.value, lookup, EARLY, "const"))
             continue
-        whose, other = (cast("Schema", substitute(part, lookup, EARLY)) for part in _split(cut.schema))
-        waiting = {keyword: value for keyword, value in other.items() if has_references(value)}
-        other = {keyword: value for keyword, value in other.items() if keyword not in waiting}
+        whose, other, waiting = _filled(cut.schema, lookup)
         if waiting:
             late.append(Late(pointer, ConditionSet({"value": waiting}), cut.forbidden))
             place.is_late = True
@@ -130,12 +128,11 @@ def _need(narrowing: Placing, pointer: Pointer, asked: _Asked, grants: Grants, i
             narrowing.ask((), _NEVER)
     if not (asked.parts or asked.granted or asked.is_late):
         return frozenset()
-    validators = [compile_schema(imply_types(part)) for part in asked.parts]
 
     def passes(value: Json) -> bool:
         return (
             not (asked.is_late or is_refused)
-            and all(validator.accepts(value) for validator in validators)
+            and all(compile_schema(imply_types(part)).accepts(value) for part in asked.parts)
             and all(grants.allow(kind, action, value) for kind, action in asked.granted)
         )
 
@@ -145,12 +142,15 @@ def _need(narrowing: Placing, pointer: Pointer, asked: _Asked, grants: Grants, i
 def unfold(cuts: Iterable[tuple[Pointer, ArgumentCut]]) -> Iterator[tuple[Pointer, ArgumentCut]]:
     """Yield *cuts* with what `properties` and `items` ask as cuts at pointers of their own."""
     for pointer, cut in cuts:
+        if cut.how != "narrow" or _DESCENDS.isdisjoint(cut.schema):
+            yield pointer, cut
+            continue
         inner = {
             keyword: value
             for keyword, value in cut.schema.items()
             if keyword in _DESCENDS and isinstance(value, Mapping)
         }
-        if cut.how != "narrow" or not inner:
+        if not inner:
             yield pointer, cut
             continue
         rest = {keyword: value for keyword, value in cut.schema.items() if keyword not in inner}
@@ -160,6 +160,15 @@ def unfold(cuts: Iterable[tuple[Pointer, ArgumentCut]]) -> Iterator[tuple[Pointe
         for place, child in below:
             schema: Schema = child if isinstance(child, Mapping) else {"not": {}} if child is False else {}
             yield from unfold([(place, ArgumentCut("narrow", schema=schema, forbidden=cut.forbidden))])
+
+
+def _filled(schema: Schema, lookup: Lookup) -> tuple[Schema, Schema, Schema]:
+    """Return what says whose thing it is, and the rest, early references filled; and what waits for the call."""
+    if not has_references(schema):
+        return {}, schema, {}
+    whose, other = (cast("Schema", substitute(part, lookup, EARLY)) for part in _split(schema))
+    waiting = {keyword: value for keyword, value in other.items() if has_references(value)}
+    return whose, {keyword: value for keyword, value in other.items() if keyword not in waiting}, waiting
 
 
 def _split(schema: Schema) -> tuple[Schema, Schema]:

@@ -27,6 +27,8 @@ class _Node:
     required: set[str] = field(default_factory=set)
 
     def schema(self) -> Schema | None:
+        if len(self.own) == 1 and not (self.properties or self.elements or self.required):
+            return self.own[0]
         built: dict[str, Json] = {}
         properties = {name: part for name, node in self.properties.items() if (part := node.schema()) is not None}
         if properties:

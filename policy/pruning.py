@@ -8,14 +8,15 @@ definition shared with a visible argument stays whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
+from typing import Final, cast
 
 from gatewright.policy.model import Json, Pointer, Schema
 from gatewright.policy.pointers import parse_pointer
 
 __all__ = ["adjust", "children", "prune", "resolve"]
 
-_BRANCHES = ("anyOf", "oneOf", "allOf")
+_BRANCHES: Final = ("anyOf", "oneOf", "allOf")
+_BENDS: Final = frozenset({"$ref", *_BRANCHES})
 
 
 def prune(schema: Schema, pointer: Pointer) -> Schema:
@@ -45,8 +46,13 @@ def adjust(schema: Schema, pointer: Pointer, change: Callable[[Schema], Schema],
 
 def children(schema: Schema, pointer: Pointer, root: Schema) -> Iterator[Schema]:
     """Yield every subschema of *schema* that *pointer* leads to, references resolved, the branches of unions too."""
+    while pointer and pointer[0] != "*" and _BENDS.isdisjoint(schema):
+        child = cast("Mapping[str, Json]", schema.get("properties", {})).get(pointer[0])
+        if not isinstance(child, dict | Mapping):
+            return
+        schema, pointer = child, pointer[1:]
     schema = resolve(schema, root)
-    for keyword in _BRANCHES:
+    for keyword in _BRANCHES if not _BENDS.isdisjoint(schema) else ():
         for branch in cast("list[Schema]", schema.get(keyword, [])):
             yield from children(branch, pointer, root)
     if not pointer:
@@ -79,10 +85,10 @@ def resolve(schema: Schema, root: Schema) -> Schema:
 
 def _steps(schema: Schema, name: str) -> Iterator[tuple[str, str | None]]:
     properties = schema.get("properties")
-    if isinstance(properties, Mapping):
+    if isinstance(properties, dict | Mapping):
         names = list(properties) if name == "*" else [name] if name in properties else []
         for found in names:
-            if isinstance(properties[found], Mapping):
+            if isinstance(properties[found], dict | Mapping):
                 yield "properties", found
     if name == "*":
         for keyword in ("items", "additionalProperties"):

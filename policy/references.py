@@ -20,6 +20,7 @@ EARLY: Final = frozenset({"$identity", "$tenant"})
 
 KINDS: Final = EARLY | {"$argument", "$fact", "$resource", "$context"}
 
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 _NUMBERS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 _COUNTS = frozenset(
     {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
@@ -68,12 +69,14 @@ def substitute(value: Json, lookup: Lookup, kinds: frozenset[str] = KINDS, keywo
 
 def has_references(value: Json, kinds: frozenset[str] = KINDS) -> bool:
     """Whether a reference of *kinds* stands anywhere in *value*."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         reference = _reference(value)
         if reference is not None:
             return reference[0] in kinds
-        return any(has_references(item, kinds) for item in value.values())
-    return isinstance(value, list | tuple) and any(has_references(item, kinds) for item in value)
+        return any(type(item) not in _PLAIN and has_references(item, kinds) for item in value.values())
+    return isinstance(value, list | tuple) and any(
+        type(item) not in _PLAIN and has_references(item, kinds) for item in value
+    )
 
 
 def early_lookup(caller: Caller, settings: JsonObject) -> Lookup:

@@ -13,7 +13,7 @@ from typing import Final, cast
 from gatewright.policy.evidence import kind_of
 from gatewright.policy.model import Json, Schema
 
-__all__ = ["accepts_flat", "kinds_of", "meet_kinds", "meet_options", "meet_scalars", "options_of"]
+__all__ = ["SCALARS", "accepts_flat", "kinds_of", "meet_kinds", "meet_options", "meet_scalars", "options_of"]
 
 _LARGEST_EXACT: Final = 2**53
 _CHOICES: Final[Mapping[str, Callable[..., Json]]] = {
@@ -22,7 +22,9 @@ _CHOICES: Final[Mapping[str, Callable[..., Json]]] = {
     "uniqueItems": max,
 }
 _SAME_OR_BOTH: Final = ("pattern", "format", "multipleOf")
-_SCALARS: Final = frozenset({*_CHOICES, *_SAME_OR_BOTH})
+SCALARS: Final = frozenset({*_CHOICES, *_SAME_OR_BOTH})
+"""What `meet_scalars` is for."""
+
 _FLAT: Final = frozenset(
     {"type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength"}
 )
@@ -37,10 +39,12 @@ _NOTHING: Final = object()
 
 def meet_scalars(first: Schema, second: Schema, out: dict[str, Json]) -> dict[str, Json]:
     """Write into *out* what both ask of numbers, lengths and strings; return the keywords of *second* left over."""
-    out.update({keyword: value for keyword, value in first.items() if keyword in _SCALARS})
+    for keyword in first:
+        if keyword in SCALARS:
+            out[keyword] = first[keyword]
     left: dict[str, Json] = {}
     for keyword, value in second.items():
-        if keyword not in _SCALARS:
+        if keyword not in SCALARS:
             continue
         if keyword not in out:
             out[keyword] = value
@@ -90,6 +94,8 @@ def meet_kinds(first: tuple[str, ...] | None, second: tuple[str, ...] | None) ->
     """Return the types that both name; an integer is a number."""
     if first is None or second is None:
         return second if first is None else first
+    if first == second and len(first) == 1:
+        return first
     both = [kind for kind in first if kind in second or (kind == "integer" and "number" in second)]
     if "number" in first and "integer" in second and "integer" not in both and "number" not in both:
         both.append("integer")
@@ -98,8 +104,10 @@ def meet_kinds(first: tuple[str, ...] | None, second: tuple[str, ...] | None) ->
 
 def options_of(schema: Schema) -> tuple[Json, ...] | None:
     """Return the members of `const` or `enum`, or None where *schema* has neither."""
+    if "enum" not in schema:
+        return (schema["const"],) if "const" in schema else None
     const = (schema["const"],) if "const" in schema else None
-    enum = tuple(cast("Sequence[Json]", schema["enum"])) if "enum" in schema else None
+    enum = tuple(cast("Sequence[Json]", schema["enum"]))
     return meet_options(const, enum)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
-from gatewright.policy.conditions import ConditionSet
+from gatewright.policy.conditions import NO_CONDITIONS, ConditionSet
 from gatewright.policy.dialect import SchemaValidator, compile_schema
 from gatewright.policy.filling import Filling, schema_defaults
 from gatewright.policy.model import (
@@ -229,8 +229,7 @@ class _Builder:
     grants: Grants
 
     def template(self, cuts: Sequence[tuple[Pointer, ArgumentCut]], *, may_be_off: bool = False) -> ArgumentTemplate:
-        seen = [cut for cut in cuts if not _inside(_where(*cut), self.gone)]
-        unseen = [cut for cut in cuts if _inside(_where(*cut), self.gone)]
+        seen, unseen = ([cut for cut in cuts if _inside(_where(*cut), self.gone) is gone] for gone in (False, True))
         overlays = lay_over(self.visible, seen, self.lookup, self.grants)
         hidden = lay_over(self.base, unseen, self.lookup, self.grants)
         shown = {pointer: self._granted(kind, action, may_be_off) for pointer, kind, action in overlays.granted}
@@ -277,7 +276,7 @@ def _where(pointer: Pointer, cut: ArgumentCut) -> Pointer:
 
 
 def _inside(pointer: Pointer, places: frozenset[Pointer]) -> bool:
-    return any(pointer[:length] in places for length in range(1, len(pointer) + 1))
+    return bool(places) and any(pointer[:length] in places for length in range(1, len(pointer) + 1))
 
 
 def _narrowed(schema: Schema, overlays: Iterable[Schema]) -> Schema:
@@ -316,7 +315,7 @@ def _part(tool: str, source: Entry | Limit, lookup: Lookup) -> Part:
 
 
 def _conditions(conditions: Conditions, lookup: Lookup) -> ConditionSet:
-    return ConditionSet(_filled(conditions, lookup))
+    return ConditionSet(_filled(conditions, lookup)) if conditions else NO_CONDITIONS
 
 
 def _filled(conditions: Conditions, lookup: Lookup) -> Conditions:
