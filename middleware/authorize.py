@@ -13,66 +13,37 @@ from typing import Any
 
 from gatewright.middleware.answer import answer_failure
 from gatewright.middleware.call import Call, Outcome, Wait
+from gatewright.middleware.consult import Undecided, is_bounded, settle_call
 from gatewright.middleware.failures import Conflict, Failed, NotFound, Stopped
-from gatewright.middleware.load import LoaderFailed, load_records
 from gatewright.middleware.refuse import forbid, note_decision, stop_verdict
-from gatewright.middleware.spending import charge_of
-from gatewright.middleware.stores import StoreUnavailable
-from gatewright.policy.settlement import Answer, Need, Records
-from gatewright.policy.verdict import Verdict, settle
+from gatewright.policy.settlement import Need
+from gatewright.policy.verdict import Settling, Verdict, advance, settle
 
-__all__ = ["Settled", "authorize", "settle_call"]
-
-Settled = Generator[Wait, Any, Verdict]
+__all__ = ["authorize"]
 
 
 def authorize(call: Call) -> Outcome:
     """Settle the call; it goes on with the verdict of the first entry that passes."""
     call.records = {}
     settling = settle(call.screened, call.tool.supply, call.context)
-    try:
-        need = next(settling)
-    except StopIteration as done:
-        verdict: Verdict = done.value
-        if verdict.status == "ok" and not call.tool.checks:
-            call.verdict = verdict
-            note_decision(call, verdict)
-            return None
-        return _finish(call, verdict)
-    return _authorize(call, settling, need)
+    if is_bounded(call):
+        return _authorize(call, settling)
+    reached = advance(settling)
+    if not isinstance(reached, Verdict):
+        return _authorize(call, settling, reached)
+    if reached.status == "ok" and not call.tool.checks:
+        call.verdict = reached
+        note_decision(call, reached)
+        return None
+    return _finish(call, reached)
 
 
-def _authorize(
-    call: Call, settling: Generator[Need, Answer, Verdict], need: Need
-) -> Generator[Wait, Any, Stopped | None]:
+def _authorize(call: Call, settling: Settling, reached: Need | None = None) -> Generator[Wait, Any, Stopped | None]:
     try:
-        verdict = yield from settle_call(call, settling, need)
-    except LoaderFailed as error:
-        return forbid(call, f"loader: {error.why}", "resource")
-    except StoreUnavailable:
-        return forbid(call, "budget: the ledger is unavailable", "budget")
+        verdict = yield from settle_call(call, settling, reached)
+    except Undecided as error:
+        return forbid(call, error.why, error.stage)
     return (yield from _finish(call, verdict))
-
-
-def settle_call(call: Call, settling: Generator[Need, Answer, Verdict], need: Need) -> Settled:
-    """
-    Answer what *settling* needs until it decides.
-
-    Raises:
-        LoaderFailed, StoreUnavailable: it cannot be decided.
-    """
-    try:
-        while True:
-            if not isinstance(need, Records):
-                charges = [charge_of(budget, call.caller, None) for budget in need.budgets]
-                need = settling.send((yield Wait(call.runtime.ledger.spent, charges)))
-                continue
-            judged, returned = yield from load_records(call, need)
-            call.records.update(returned)
-            need = settling.send(judged)
-    except StopIteration as done:
-        verdict: Verdict = done.value
-        return verdict
 
 
 def _finish(call: Call, verdict: Verdict) -> Generator[Wait, Any, Stopped | None]:

@@ -13,6 +13,7 @@ from inspect import getdoc, iscoroutinefunction
 from typing import Any, TypeAlias
 
 from gatewright.middleware.call import Call, Inspection, Outcome, Wait
+from gatewright.middleware.contain import contain
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.outcome import Outcome as Answer
 from gatewright.policy.errors import Misuse
@@ -93,10 +94,7 @@ def own_step(function: OwnStep) -> Step:
 
     def run(call: Call) -> Generator[Wait, Any, Stopped | None]:
         seen = Inspection.of(call)
-        if iscoroutinefunction(function):
-            answer = yield Wait(function, seen)
-        else:
-            answer = function(seen)
+        answer = (yield Wait(function, seen)) if iscoroutinefunction(function) else contain(function, seen)
         return _own_answer(call, name, answer)
 
     return Step(name, question, run, ("anything but ok",), io=True, own=True)

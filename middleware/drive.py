@@ -18,15 +18,12 @@ from typing import Any, TypeVar
 
 from gatewright.middleware.call import Call, Wait
 from gatewright.middleware.chain import Step
+from gatewright.middleware.contain import contain, contain_awaitable
 from gatewright.middleware.failures import Stopped
 
-__all__ = ["CancelledItself", "answer_waits", "answer_waits_async", "in_thread", "run_awaitable", "walk", "walk_async"]
+__all__ = ["answer_waits", "answer_waits_async", "in_thread", "run_awaitable", "walk", "walk_async"]
 
 _T = TypeVar("_T")
-
-
-class CancelledItself(Exception):
-    """What was waited for raised CancelledError of its own accord: nobody asked this task to stop."""
 
 
 def walk(call: Call, steps: Sequence[Step]) -> Stopped | None:
@@ -93,21 +90,12 @@ def in_thread(function: Callable[[], _T]) -> Future[_T]:
 
     def run() -> None:
         try:
-            outcome.set_result(context.run(_called, function))
+            outcome.set_result(context.run(contain, function))
         except BaseException as error:  # noqa: BLE001 - it is raised again where the outcome is asked for
             outcome.set_exception(error)
 
     threading.Thread(target=run, name="gatewright", daemon=True).start()
     return outcome
-
-
-def _called(function: Callable[..., _T], *arguments: object) -> _T:
-    """Call *function*; a StopIteration of it, which no future can hold, is a fault like any other."""
-    try:
-        return function(*arguments)
-    except StopIteration:
-        pass
-    raise RuntimeError("a function raised StopIteration")
 
 
 def _perform(wait: Wait) -> Any:
@@ -117,12 +105,8 @@ def _perform(wait: Wait) -> Any:
 
 
 def _do(wait: Wait) -> Any:
-    try:
-        value = wait.function(*wait.arguments)
-        return run_awaitable(value) if isawaitable(value) else value
-    except asyncio.CancelledError:
-        pass
-    raise CancelledItself
+    value = contain(wait.function, *wait.arguments)
+    return run_awaitable(contain_awaitable(value)) if isawaitable(value) else value
 
 
 async def _perform_async(wait: Wait) -> Any:
@@ -133,23 +117,13 @@ async def _perform_async(wait: Wait) -> Any:
 
 
 async def _do_async(wait: Wait) -> Any:
-    try:
-        return await _await(wait)
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-    raise CancelledItself
-
-
-async def _await(wait: Wait) -> Any:
     if iscoroutinefunction(wait.function):
-        return await wait.function(*wait.arguments)
+        return await contain_awaitable(wait.function(*wait.arguments))
     if wait.deadline is None:
-        value = await asyncio.to_thread(_called, wait.function, *wait.arguments)
+        value = await asyncio.to_thread(contain, wait.function, *wait.arguments)
     else:
         value = await asyncio.wrap_future(in_thread(partial(wait.function, *wait.arguments)))
-    return await value if isawaitable(value) else value
+    return await contain_awaitable(value) if isawaitable(value) else value
 
 
 def run_awaitable(awaitable: Awaitable[_T]) -> _T:

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from gatewright.middleware.answer import answer_exception
 from gatewright.middleware.call import Call, Outcome, Wait
-from gatewright.middleware.drive import CancelledItself, answer_waits_async
+from gatewright.middleware.contain import STRAYING, Strayed
+from gatewright.middleware.drive import answer_waits_async
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.gate import Late
 from gatewright.middleware.operations import RunningOperation, running
@@ -57,7 +58,7 @@ def execute(call: Call) -> Outcome:
             value = call.tool.function(**arguments)
     except Late:
         raise
-    except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever it is has a result
+    except (Exception, *STRAYING) as error:  # noqa: BLE001 - whatever it is has a result
         return _raised(call, error, began)
     _returned(call, value, began)
     return None
@@ -98,9 +99,9 @@ def _execute_async(call: Call, arguments: Mapping[str, Any], began: int) -> Gene
         value = yield Wait(run, call, arguments)
     except _StreamStopped as stream:
         return stream.stopped
-    except CancelledItself:
-        return _raised(call, asyncio.CancelledError(), began)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is has a result
+    except Strayed as strayed:
+        return _raised(call, strayed.original, began)
+    except Exception as error:  # noqa: BLE001 - whatever it is has a result
         return _raised(call, error, began)
     _returned(call, value, began)
     return None

@@ -12,12 +12,11 @@ from collections.abc import Generator, Sequence
 from typing import Any, Final, cast
 
 from gatewright.middleware.admit import context_of
-from gatewright.middleware.authorize import settle_call
 from gatewright.middleware.call import Call, Outcome, Wait
+from gatewright.middleware.consult import Undecided, screen_bounded, settle_call
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.gate import Late
 from gatewright.middleware.ledger import Found, KeyReused, Overspent, Started
-from gatewright.middleware.load import LoaderFailed
 from gatewright.middleware.operations import Operation, canonical_arguments
 from gatewright.middleware.reserve import answer_found
 from gatewright.middleware.results import (
@@ -33,7 +32,7 @@ from gatewright.middleware.spending import Charge, charge_of
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.middleware.unverified import Unverified
 from gatewright.policy.calendars import calendars_at
-from gatewright.policy.verdict import Verdict, admit, screen, settle
+from gatewright.policy.verdict import Verdict, admit, settle
 
 __all__ = ["is_unchanged", "recheck", "recheck_again", "resource_names"]
 
@@ -203,16 +202,11 @@ def _judge_again(call: Call) -> Generator[Wait, Any, Stopped | None]:
 
 
 def _settled(call: Call) -> Generator[Wait, Any, Verdict]:
-    decoded, supply = call.decoded, call.tool.supply
-    screened = screen(call.view, decoded.value, supply, call.context, integral_floats=decoded.integral_floats)
-    settling = settle(screened, supply, call.context)
     try:
-        return (yield from settle_call(call, settling, next(settling)))
-    except StopIteration as done:
-        verdict: Verdict = done.value
-        return verdict
-    except (LoaderFailed, StoreUnavailable) as error:
-        return Verdict("forbidden", call.snapshot.revision, stage="resource", reason=type(error).__name__)
+        screened = yield from screen_bounded(call)
+        return (yield from settle_call(call, settle(screened, call.tool.supply, call.context)))
+    except Undecided as error:
+        return Verdict("forbidden", call.snapshot.revision, stage=error.stage, reason=error.why)
 
 
 def _is_alike(verdict: Verdict, earlier: Verdict) -> bool:

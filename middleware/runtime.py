@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from gatewright.middleware.call import Arguments, Call, Clock
 from gatewright.middleware.chain import Chain
@@ -77,14 +77,19 @@ class Runtime:
         """
         Return a call that has just come in, its first event on its trail.
 
+        A *call_id* that is no text, as models may write one, counts as none.
+
         Raises:
-            Misuse: the application's context is not JSON, or names what only the runtime knows.
+            Misuse: what the application says of the call has the wrong type, or its context is not JSON or names what
+                only the runtime knows.
         """
         if self.live.is_stale:
             self.live.complete()
-        given = _NO_CONTEXT if not context else declared_context(context)
+        given = _NO_CONTEXT if context is None else declared_context(context)
         joined = interaction.id if isinstance(interaction, Interaction) else interaction
-        trail = Trail(self.clock.time(), interaction=joined, model_call=call_id or None, parent=parent)
+        _check_texts(interaction=joined, operation=operation, locale=locale)
+        model_call = call_id if isinstance(call_id, str) and call_id else None
+        trail = Trail(self.clock.time(), interaction=joined, model_call=model_call, parent=parent)
         name = name if isinstance(name, str) else ""
         language = locale or self.locale
         is_raw = not isinstance(raw, Mapping)
@@ -111,6 +116,10 @@ def declared_context(context: Mapping[str, object]) -> JsonObject:
     Raises:
         Misuse: it is not JSON, or names what only the runtime knows.
     """
+    if not isinstance(context, Mapping):
+        raise Misuse("the context is a mapping", 'context={"stage": "fix"}')
+    if not context:
+        return _NO_CONTEXT
     for name in _OURS:
         if name in context:
             raise Misuse(f"context.{name} comes from the runtime", f"leave {name} out")
@@ -118,6 +127,10 @@ def declared_context(context: Mapping[str, object]) -> JsonObject:
         copied, _ = copy_json(context)
     except Malformed as error:
         raise Misuse(f"the context is not JSON ({error.reason})", "numbers, strings, lists and objects") from None
-    if not isinstance(copied, Mapping):
-        raise Misuse("the context is a mapping", 'context={"stage": "fix"}')
-    return copied
+    return cast("JsonObject", copied)
+
+
+def _check_texts(**stated: object) -> None:
+    for name, value in stated.items():
+        if value is not None and not isinstance(value, str):
+            raise Misuse(f"{name} is a text, not {type(value).__name__}", f"give {name} as str, or leave it out")

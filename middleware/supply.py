@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
+from gatewright.middleware.contain import contain
 from gatewright.middleware.signature import Signature
 from gatewright.policy.errors import Invalid
 from gatewright.policy.model import Json, JsonObject
@@ -25,7 +26,7 @@ _SCALARS: Final = frozenset({str, int, float, bool, NoneType})
 class Supply:
     """The facts and rules of one tool; immutable, shared by all its calls."""
 
-    __slots__ = ("_coerced", "_facts", "_reasons", "_rules")
+    __slots__ = ("_coerced", "_facts", "_reasons", "_required", "_rules")
 
     def __init__(
         self,
@@ -37,11 +38,19 @@ class Supply:
         self._facts = dict(facts)
         self._rules = tuple(rules)
         self._reasons = frozenset(reasons)
+        self._required = tuple(
+            each.name for each in signature.parameters if each.source == "argument" and not each.is_optional
+        )
         self._coerced = tuple(
             (each.name, each.coerce)
             for each in signature.parameters
             if each.source == "argument" and each.coerce is not None
         )
+
+    @property
+    def is_own(self) -> bool:
+        """Whether there is a fact or a rule, which may take its time."""
+        return bool(self._rules or self._facts)
 
     def rules(self, arguments: dict[str, Json], settings: JsonObject) -> Mapping[str, object]:
         """
@@ -55,6 +64,8 @@ class Supply:
         given: dict[str, Any] = copy_arguments(arguments)
         for rule in self._rules:
             given = self._apply(rule, given, settings)
+        if any(name not in given for name in self._required):
+            raise TypeError("a rule dropped an argument that the function needs")
         for name, coerce in self._coerced:
             if name in given:
                 given[name] = _coerced(name, coerce, given[name])
@@ -62,11 +73,11 @@ class Supply:
 
     def fact(self, name: str, arguments: JsonObject) -> Json:
         """Return the fact *name*; whatever its function raises means that it is absent."""
-        return cast("Json", self._facts[name](copy_arguments(arguments)))
+        return cast("Json", contain(self._facts[name], copy_arguments(arguments)))
 
     def _apply(self, rule: Callable[..., Any], given: dict[str, Any], settings: JsonObject) -> dict[str, Any]:
         try:
-            changed = rule(given, copy_arguments(settings))
+            changed = contain(rule, given, copy_arguments(settings))
         except Invalid as refusal:
             if refusal.reason in self._reasons:
                 raise

@@ -7,21 +7,35 @@ The pure part is `policy.screening`.
 
 from __future__ import annotations
 
-from gatewright.middleware.call import Call
+from collections.abc import Generator
+from typing import Any
+
+from gatewright.middleware.call import Call, Outcome, Wait
+from gatewright.middleware.consult import Undecided, is_bounded, screen_bounded, screen_call
 from gatewright.middleware.failures import Stopped
-from gatewright.middleware.refuse import refuse_arguments, stop_verdict
-from gatewright.policy.screening import screen
+from gatewright.middleware.refuse import forbid, refuse_arguments, stop_verdict
+from gatewright.policy.screening import Screened
 from gatewright.policy.verdict import refused
 
 __all__ = ["validate"]
 
 
-def validate(call: Call) -> Stopped | None:
+def validate(call: Call) -> Outcome:
     """Let the call go on where at least one open entry accepts the arguments."""
-    decoded, view = call.decoded, call.view
-    screened = screen(view, decoded.value, call.tool.supply, call.context, integral_floats=decoded.integral_floats)
+    return _validate(call) if is_bounded(call) else _judge(call, screen_call(call))
+
+
+def _validate(call: Call) -> Generator[Wait, Any, Stopped | None]:
+    try:
+        screened = yield from screen_bounded(call)
+    except Undecided as error:
+        return forbid(call, error.why, error.stage)
+    return _judge(call, screened)
+
+
+def _judge(call: Call, screened: Screened) -> Stopped | None:
     if not screened.candidates:
-        verdict = refused(view, screened.failures)
+        verdict = refused(call.view, screened.failures)
         if verdict.status == "invalid_arguments":
             return refuse_arguments(call, verdict.errors, verdict.reason)
         return stop_verdict(call, verdict)
@@ -32,6 +46,6 @@ def validate(call: Call) -> Stopped | None:
         "schema_validated",
         entries=[candidate.entry.id for candidate in screened.candidates],
         outcome="accepted",
-        schema_digest=view.schema_digest,
+        schema_digest=call.view.schema_digest,
     )
     return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from gatewright.policy.complaints import Complaint
 from gatewright.policy.model import Budget, Caller, Duties, JsonObject, ResultCuts
@@ -20,7 +20,19 @@ from gatewright.policy.snapshot import Snapshot
 from gatewright.policy.template import merge_duties
 from gatewright.policy.view import View
 
-__all__ = ["Facts", "Verdict", "admit", "drive", "judge", "refused", "screen", "settle", "today_of"]
+__all__ = [
+    "Facts",
+    "Settling",
+    "Verdict",
+    "admit",
+    "advance",
+    "drive",
+    "judge",
+    "refused",
+    "screen",
+    "settle",
+    "today_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,10 @@ class Verdict:
         return "approval_required" if self.status == "ok" and self.duties.approvals else self.status
 
 
+Settling: TypeAlias = "Generator[Need, Answer, Verdict]"
+"""A judgement under way: it asks for records and budgets, and ends in a verdict."""
+
+
 class Facts(Supply, Protocol):
     """All that a judgement may ask for, at hand without waiting."""
 
@@ -83,7 +99,7 @@ def admit(snapshot: Snapshot, caller: Caller, tool: str, context: JsonObject) ->
     return view if policy.stages is None or context.get("stage") in policy.stages else None
 
 
-def settle(screened: Screened, supply: Supply, context: JsonObject) -> Generator[Need, Answer, Verdict]:
+def settle(screened: Screened, supply: Supply, context: JsonObject) -> Settling:
     """Put the candidates through stages (d) to (h), top to bottom; the first that passes decides."""
     failures = list(screened.failures)
     for candidate in screened.candidates:
@@ -112,12 +128,18 @@ def judge(
         return Verdict("forbidden", snapshot.revision, reason=f"undecided: {type(error).__name__}")
 
 
-def drive(settling: Generator[Need, Answer, Verdict], facts: Facts) -> Verdict:
+def drive(settling: Settling, facts: Facts) -> Verdict:
     """Answer every need of *settling* from *facts*."""
+    reached = advance(settling)
+    while not isinstance(reached, Verdict):
+        reached = advance(settling, _answer(reached, facts))
+    return reached
+
+
+def advance(settling: Settling, answer: Answer | None = None) -> Need | Verdict:
+    """Go on with *settling*, with the *answer* to its last need; return its next need, or the verdict."""
     try:
-        need = next(settling)
-        while True:
-            need = settling.send(_answer(need, facts))
+        return next(settling) if answer is None else settling.send(answer)
     except StopIteration as done:
         verdict: Verdict = done.value
         return verdict

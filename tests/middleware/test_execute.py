@@ -14,6 +14,7 @@ from desk import Desk, open_desk, open_one
 from gatewright import Conflict, Failed, Invalid, NoEffect, NotFound, Resource, current_operation
 from gatewright.middleware.chain import Chain
 from gatewright.middleware.gate import Gate
+from gatewright.middleware.record import expand
 from gatewright.middleware.results import FORBIDDEN, Result
 from gatewright.middleware.stores import StoreUnavailable
 
@@ -382,6 +383,83 @@ def test_facts_that_raise_are_absent_and_rules_that_raise_refuse() -> None:
         assert desk.event("call_answered")["step"] == "validate"
         assert desk.event("call_answered")["cause"].startswith(("ValueError at ", "TypeError at "))
     assert desk.ran == []
+
+
+@pytest.mark.promise("P11")
+@pytest.mark.parametrize("kind", ["read", "write"])
+@pytest.mark.parametrize("where", ["rule", "fact"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_rules_and_facts_are_asked_under_the_timeout(held: Held, kind: str, where: str, is_async: bool) -> None:
+    """One that hangs is a refusal whose reason the events hold, and the body is not entered."""
+
+    def tool(text: str) -> str:
+        """Return it."""
+        desk.entered("some.thing")
+        return text
+
+    def slow(arguments: dict[str, Any], *_: Any) -> Any:
+        held.wait()
+        return arguments if where == "rule" else 1
+
+    stated = {"rules": [slow]} if where == "rule" else {"facts": {"size": slow}}
+    entry = (
+        "{ id: a, roles: [agent], facts: { size: { maximum: 5 } } }" if where == "fact" else "{ id: a, roles: [agent] }"
+    )
+    desk, _ = open_one(tool, kind=kind, entry=entry, timeout=0.05, **stated)
+    assert (desk.acall if is_async else desk.call)("some.thing", {"text": "x"}) == FORBIDDEN
+    assert held.entered.is_set()
+    decided = [each for each in expand(desk.journal.lines[-1]) if each.kind == "permission_decided"]
+    assert decided[0].fields["reason"] == f"{where}s: not in time"
+    assert desk.ran == []
+
+
+@pytest.mark.promise("P9")
+@pytest.mark.parametrize("error", [SystemExit("secret"), asyncio.CancelledError(), GeneratorExit()])
+@pytest.mark.parametrize("where", ["rules", "facts", "checks", "loader", "step"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_nothing_a_function_of_the_tool_raises_ends_more_than_its_call(
+    error: BaseException, where: str, is_async: bool
+) -> None:
+    """What would end the process or the task is a refusal like any other exception, with one terminal event."""
+
+    def tool(order: str) -> str:
+        """Return it."""
+        desk.entered("some.thing")
+        return order
+
+    def stray(*_: Any) -> Any:
+        raise error
+
+    stated: dict[str, Any] = {
+        "rules": {"rules": [stray]},
+        "facts": {
+            "facts": {"size": stray},
+            "entry": "{ id: a, roles: [agent], facts: { size: { on_violation: forbidden } } }",
+        },
+        "checks": {"checks": [stray]},
+        "loader": {"resources": {"order": Resource("order", "/order", stray)}},
+        "step": {"options": {"after_validate": [stray]}},
+    }[where]
+    desk, _ = open_one(tool, rows="p, agent, *, order:*, read, allow\n", **stated)
+    assert (desk.acall if is_async else desk.call)("some.thing", {"order": "a-1"}) == FORBIDDEN
+    line = desk.journal.lines[-1]
+    assert [each.kind for each in expand(line)].count("call_answered") == 1
+    assert b"secret" not in line
+    assert desk.ran == []
+
+
+@pytest.mark.promise("P8")
+def test_a_rule_that_drops_an_argument_stops_a_write_before_it_starts() -> None:
+    """The body could not be entered, so nothing of it is unknown."""
+
+    def tool(text: str) -> str:
+        """Return it."""
+        desk.entered("some.thing")
+        return text
+
+    desk, _ = open_one(tool, kind="write", rules=[lambda arguments, settings: {}])
+    assert desk.call("some.thing", {"text": "x"}) == FORBIDDEN
+    assert desk.event("call_answered")["step"] == "validate"
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -14,7 +14,7 @@ import pytest
 from desk import Desk, open_desk
 from gatewright import Guard, Misuse, PolicyInvalid, ToolCall
 from gatewright.middleware.failures import CallUnauthenticated
-from gatewright.middleware.record import expand
+from gatewright.middleware.record import check_line, expand
 from gatewright.middleware.results import FORBIDDEN, Result
 from gatewright.middleware.writer import JournalFull
 
@@ -384,3 +384,30 @@ def test_hidden_and_made_up_tools_take_the_same_path(desk: Desk, raw: str) -> No
     assert paths[0] == paths[1] == paths[2]
     assert len(paths[0]) > 50
     assert desk.ran == []
+
+
+@pytest.mark.promise("P11")
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"interaction": object()},
+        {"interaction": 3},
+        {"operation": ["refund"]},
+        {"locale": 5},
+        {"context": 5},
+        {"context": {1: 2}},
+    ],
+)
+def test_what_an_application_says_of_a_call_has_its_type(said: dict[str, Any]) -> None:
+    """A mistake of the application is told to it at once, in our own words."""
+    desk = open_desk()
+    with pytest.raises(Misuse):
+        desk.guard.call("note.echo", {"text": "x"}, token=desk.token(), **said)
+
+
+@pytest.mark.parametrize("call_id", [5, object(), None, "", "\ud800", "x" * 100_000, "a\nb\x00\u2028"])
+def test_whatever_a_model_takes_for_an_id_changes_nothing(call_id: Any) -> None:
+    """The model's id stands beside the runtime's own, and decides nothing."""
+    desk = open_desk()
+    assert desk.guard.call("note.echo", {"text": "x"}, token=desk.token(), call_id=call_id).status == "ok"
+    check_line(desk.journal.lines[-1])

@@ -157,7 +157,6 @@ def test_a_body_that_wants_to_end_the_process_is_answered(tool: str, is_async: b
     assert shop.kinds().count("call_answered") == 1
 
 
-@pytest.mark.xfail(raises=SystemExit, reason="SystemExit of a coroutine passes through instead of being answered")
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_coroutine_that_wants_to_end_the_process_is_answered(is_async: bool) -> None:
     """The same of a body that is a coroutine."""
