@@ -18,12 +18,12 @@ from gatewright.policy.decision import DENIED, Decision, Granted
 from gatewright.policy.errors import Finding, Place, PolicyInvalid
 from gatewright.policy.index import Index
 from gatewright.policy.matcher import Model, check_distribution, read_model
-from gatewright.policy.model import Caller, PolicySet
+from gatewright.policy.model import Caller, Names, PolicySet
 from gatewright.policy.operators import FAULTS
 from gatewright.policy.scan import Scan
 from gatewright.policy.standing import Roles, Standing
 
-__all__ = ["Decision", "Engine", "Granted", "Standing", "compile_engine"]
+__all__ = ["Decision", "Engine", "Granted", "Standing", "compile_engine", "unheld"]
 
 _MOST_STANDINGS: Final = 4096
 
@@ -124,14 +124,15 @@ def compile_engine(policies: PolicySet) -> Engine:
     """
     check_distribution()
     model = read_model(policies.model)
-    findings = [*_unheld(policies, model), *_misread(policies, model)]
+    findings = [*unheld(policies.names, model), *_misread(policies, model)]
     if findings:
         raise PolicyInvalid(findings)
     return Engine(policies, model)
 
 
-def _unheld(policies: PolicySet, model: Model) -> Iterator[Finding]:
-    if not model.has_tenant and len(policies.names.tenants) != 1:
+def unheld(names: Names, model: Model) -> Iterator[Finding]:
+    """What is wrong with a model without tenants: exactly one is declared, for its callers are the ones it is about."""
+    if not model.has_tenant and len(names.tenants) != 1:
         message = "a model without dom holds rows to no tenant, and several are declared"
         yield Finding(Place("model.conf"), "model", message, "add dom to r and p, or declare one tenant")
 

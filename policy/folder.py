@@ -17,6 +17,7 @@ from gatewright.policy.clauses import check_clause
 from gatewright.policy.currency import check_currency
 from gatewright.policy.declared import Declared
 from gatewright.policy.documents import Documents
+from gatewright.policy.engine import unheld
 from gatewright.policy.errors import Place, PolicyInvalid
 from gatewright.policy.expectations import Expectations
 from gatewright.policy.fields import Reader
@@ -24,13 +25,16 @@ from gatewright.policy.fitness import check_specs
 from gatewright.policy.formats import Findings, Node, read_documents, read_text
 from gatewright.policy.identity import Identity, read_identity
 from gatewright.policy.knowledge import ANY
+from gatewright.policy.layout import Layout
+from gatewright.policy.matcher import read_layout, read_model
 from gatewright.policy.model import JsonObject, PolicySet, TenantPolicy, ToolPolicy, ToolSpec
 from gatewright.policy.names import NO_NAMES, check_delegated, read_names
 from gatewright.policy.paths import check_paths, tenant_of
-from gatewright.policy.rows import RowSet, Vocabulary, check_groups, read_rows
+from gatewright.policy.rows import RowSet, check_groups, read_rows
 from gatewright.policy.source import Source
 from gatewright.policy.tenants import Delegated, read_settings, read_tenant_limits
 from gatewright.policy.uses import Uses
+from gatewright.policy.vocabulary import Vocabulary
 
 __all__ = ["DEFAULT_MODEL", "DEFERRED", "Deferred", "load_policies"]
 
@@ -140,7 +144,8 @@ class _Loading:
             for document in self._documents(path):
                 documents.add(document)
         policies = documents.finish()
-        rows = self._rows(policies)
+        model = self._model()
+        rows = self._rows(policies, self._layout(model))
         check_delegated(node, rows.made, self.tools, self.reader)
         tenants = {tenant: self._tenant(tenant, policies) for tenant in sorted(self.names.tenants)}
         tests = self._tests(policies)
@@ -149,7 +154,7 @@ class _Loading:
             self._warn_of_unused()
         return PolicySet(
             revision=self.source.digest,
-            model=self._model(),
+            model=model,
             names=self.names,
             rules=tuple(rows.rules),
             links=tuple(rows.links),
@@ -201,8 +206,18 @@ class _Loading:
         content = self.source.files.get("model.conf")
         return DEFAULT_MODEL if content is None else read_text("model.conf", content, self.findings) or ""
 
-    def _rows(self, policies: Mapping[str, ToolPolicy]) -> RowSet:
-        words = Vocabulary(self.names, self.tools)
+    def _layout(self, text: str) -> Layout:
+        """How rows are read; what is wrong with the model is found here."""
+        try:
+            model = read_model(text)
+        except PolicyInvalid as error:
+            self.findings.take(error.findings)
+            return read_layout(text)
+        self.findings.take(unheld(self.names, model))
+        return model.layout()
+
+    def _rows(self, policies: Mapping[str, ToolPolicy], layout: Layout) -> RowSet:
+        words = Vocabulary(self.names, self.tools, layout)
         rows = RowSet()
         read_rows("policy.csv", self.source.files.get("policy.csv", b""), words, self.findings, rows)
         catalog = None if self.tools is None else self.catalog

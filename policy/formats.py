@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -75,6 +76,11 @@ class Findings:
     def warn(self, place: Place, code: str, message: str, hint: str = "") -> None:
         """Add a warning, which does not keep a folder from loading."""
         self._hold(Finding(place, code, message, hint, "warning"))
+
+    def take(self, findings: Iterable[Finding]) -> None:
+        """Add findings that somebody else made."""
+        for finding in findings:
+            self._hold(finding)
 
     def errors(self) -> list[Finding]:
         """What keeps the folder from loading."""

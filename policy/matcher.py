@@ -16,12 +16,13 @@ from typing import Final
 from casbin.config import Config
 
 from gatewright.policy.errors import Finding, Misuse, Place, PolicyInvalid
+from gatewright.policy.layout import Layout
 from gatewright.policy.operators import FAULTS, OPERATORS
 from gatewright.policy.plan import Plan, calls_of, conjuncts, plan_lookup, reads_of
 from gatewright.policy.predicate import FIELDS, Predicate, compile_predicate
 from gatewright.policy.syntax import Call, Expression, Literal, NotInGrammar, Read, parse_matcher
 
-__all__ = ["Model", "check_distribution", "read_model"]
+__all__ = ["Model", "check_distribution", "read_layout", "read_model"]
 
 _FILE: Final = "model.conf"
 _ALLOW: Final = "some(where(p.eft==allow))"
@@ -42,14 +43,31 @@ class Model:
     """
     A model that the engine can mean.
 
-    *columns* are the cells of a p row in their order; *has_tenant* says whether rows are held to the request's tenant.
+    *columns* are the cells of a p row in their order, *links* how many a row of g and of g2 has. *has_tenant* says
+    whether rows are held to the request's tenant.
     """
 
     columns: tuple[str, ...]
+    links: Mapping[str, int]
     expression: Expression
     predicate: Predicate
     plan: Plan
     has_tenant: bool
+
+    def layout(self) -> Layout:
+        """How rows are read under this model."""
+        known = {field: ways for field, ways in self.plan.ways.items() if field in self.columns}
+        found: dict[str, tuple[str, ...]] = {}
+        for operator, field in self.patterns():
+            if operator != "keyMatch":
+                found[field] = (*found.get(field, ()), operator)
+        return Layout(
+            self.columns,
+            self.links,
+            starless=frozenset(field for field, ways in known.items() if not (ways.star or ways.prefix)),
+            prefixless=frozenset(field for field, ways in known.items() if not ways.prefix),
+            patterns=found,
+        )
 
     def patterns(self) -> tuple[tuple[str, str], ...]:
         """The operators that take a row's cell as their pattern, each with the cell's field."""
@@ -72,6 +90,18 @@ def check_distribution() -> None:
             "two distributions provide `casbin`, and the last one installed overwrites the other",
             "pip uninstall casbin pycasbin && pip install pycasbin",
         )
+
+
+def read_layout(text: str) -> Layout:
+    """
+    Return how rows are read under the model *text*, so far as its columns can be told; else as POLICY.md writes them.
+    """
+    try:
+        reading = _Reading(text)
+        reading.check_definitions()
+        return reading.layout()
+    except PolicyInvalid:
+        return Layout()
 
 
 def read_model(text: str) -> Model:
@@ -118,7 +148,8 @@ class _Reading:
         request, columns = self._columns("r"), self._columns("p")
         self._check_columns(request, columns)
         self._check_effect("eft" in columns)
-        expression = self._expression(self._functions())
+        links = self._links()
+        expression = self._expression({**dict.fromkeys(OPERATORS, 2), **links})
         if expression is not None:
             self._check_matcher(expression, request, columns)
         if self.findings or expression is None:
@@ -126,7 +157,16 @@ class _Reading:
         fields = frozenset(FIELDS) & frozenset(columns)
         has_tenant = "dom" in request and "dom" in columns
         plan = plan_lookup(expression, fields)
-        return Model(columns, expression, compile_predicate(expression), plan, has_tenant)
+        return Model(columns, links, expression, compile_predicate(expression), plan, has_tenant)
+
+    def layout(self) -> Layout:
+        """Return how rows are read, going by the columns alone."""
+        request, columns = self._columns("r"), self._columns("p")
+        self._check_columns(request, columns)
+        links = self._links()
+        if self.findings:
+            raise PolicyInvalid(self.findings)
+        return Layout(columns, links)
 
     def _value(self, key: str) -> str:
         return str(self.config.get(f"{_SECTIONS[key]}::{key}"))
@@ -156,8 +196,9 @@ class _Reading:
         elif effect == _ALLOW and has_effect:
             self._find("rows have an eft, and this effect passes over denies", "e", _WANTED_EFFECT)
 
-    def _functions(self) -> dict[str, int]:
-        found = dict.fromkeys(OPERATORS, 2)
+    def _links(self) -> dict[str, int]:
+        """The g functions that are defined, each with how many cells its rows have."""
+        found = {}
         for key, known in _LINKS.items():
             if key in self.lines:
                 value = "".join(self._value(key).split())

@@ -18,7 +18,7 @@ from gatewright.policy.globs import fault_of_glob, glob_expression
 from gatewright.policy.patterns import fault_of
 from gatewright.policy.validator import SchemaValidator, compile_schema
 
-__all__ = ["FAULTS", "OPERATORS", "key_match", "star_fault"]
+__all__ = ["FAULTS", "OPERATORS", "has_open_alternative", "key_match", "star_fault"]
 
 Operator: TypeAlias = "Callable[[str, str], bool]"
 Fault: TypeAlias = "Callable[[str], str]"
@@ -99,6 +99,21 @@ def star_fault(pattern: str) -> str:
     if "*" not in pattern or _STAR.fullmatch(pattern):
         return ""
     return "a * stands alone or last after . : / or -"
+
+
+def has_open_alternative(pattern: str) -> bool:
+    """
+    Answer whether a regular expression has a `|` that no parentheses hold.
+
+    >>> has_open_alternative("a|b"), has_open_alternative("(a|b)c")
+    (True, False)
+    """
+    depth = 0
+    for each in _PLAIN.sub("x", pattern):
+        depth += (each == "(") - (each == ")")
+        if each == "|" and depth <= 0:
+            return True
+    return False
 
 
 def _fits(part: str, wanted: str, given: dict[str, str]) -> bool:

@@ -1,8 +1,8 @@
 """
-What do the Casbin rows say? Strict CSV (RFC 4180 quotes), every row of a known type and width, every effect exact.
+What do the Casbin rows say? Strict CSV, every row of a known kind and width, every effect exact, every name declared.
 
-In come policy.csv files and the closed names; out come `Rule`s, `Link`s and `Membership`s with their places, and
-findings. A row that stock Casbin would drop or misread silently is a finding here.
+In come policy.csv files, the closed names and the model's columns; out come `Rule`s, `Link`s and `Membership`s with
+their places, and findings. A row that stock Casbin would drop or misread silently is a finding here.
 """
 
 from __future__ import annotations
@@ -11,34 +11,20 @@ import datetime as dt
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from gatewright.policy.errors import Place
 from gatewright.policy.formats import Findings, read_text
-from gatewright.policy.model import Link, Membership, Names, Rule
+from gatewright.policy.lines import BadQuotes, Cell, split_line
+from gatewright.policy.model import Link, Membership, Rule
 from gatewright.policy.nearest import is_slip, nearest
+from gatewright.policy.operators import star_fault
+from gatewright.policy.vocabulary import Fault, Vocabulary
 
-__all__ = ["RowSet", "Vocabulary", "check_groups", "read_rows"]
+__all__ = ["RowSet", "check_groups", "read_rows"]
 
-_WIDTHS: Final = {"p": (5, 7), "g": (3, 5), "g2": (2, 4)}
-_QUOTED: Final = re.compile(r' *"((?:[^"]|"")*)" *(?=,|$)')
-_PLAIN: Final = re.compile(r"[^,]*")
-_STAR: Final = re.compile(r"[^*]*(?:[.:/-]\*)?|\*")
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_GROUP: Final = re.compile(r"tools/[A-Za-z0-9_.-]{1,128}")
 _EFFECTS: Final[Mapping[str, Literal["allow", "deny"]]] = {"allow": "allow", "deny": "deny"}
-_TOOL_ACTIONS: Final = frozenset({"call", "approve", "*"})
-
-
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """
-    The names that rows may use: those of names.yaml and, where it is known, the catalog's tools.
-
-    """
-
-    names: Names
-    tools: frozenset[str] | None
 
 
 @dataclass(slots=True)
@@ -68,7 +54,7 @@ def read_rows(path: str, content: bytes, words: Vocabulary, findings: Findings, 
     if text is None:
         return
     reading = _Reading(path, words, findings, into)
-    is_plain = text.isascii() and "\t" not in text
+    is_plain = text.isascii() and "\t" not in text and words.layout.is_usual
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         if findings.is_full:
             return
@@ -97,56 +83,21 @@ def check_groups(rows: RowSet, listed: Collection[str], findings: Findings) -> N
             report(place, "unused_group", f"no row is about the group {group!r}", hint)
 
 
-class _Cell(NamedTuple):
-    text: str
-    column: int
-    is_quoted: bool
-
-
-class _BadQuotes(Exception):
-    """Quotes that RFC 4180 does not know, in *column*."""
-
-    def __init__(self, column: int) -> None:
-        self.column = column
-        super().__init__(column)
-
-
-def _split(line: str) -> list[_Cell]:
-    cells, at = [], 0
-    while True:
-        found = _QUOTED.match(line, at)
-        if found is not None:
-            cells.append(_Cell(found[1].replace('""', '"'), line.index('"', at) + 1, True))
-        else:
-            found = _PLAIN.match(line, at)
-            raw = found[0] if found else ""
-            if '"' in raw:
-                raise _BadQuotes(line.index('"', at) + 1)
-            text = raw.strip(" ")
-            cells.append(_Cell(text, at + len(raw) - len(raw.lstrip(" ")) + 1, False))
-        at = (found.end() if found else at) + 1
-        if at > len(line):
-            return cells
-
-
 class _Reading:
     """One file while it is being read. What is known of names is remembered, so that a usual row costs little."""
 
     def __init__(self, path: str, words: Vocabulary, findings: Findings, into: RowSet) -> None:
         self.path = path
-        self.names = words.names
-        self.tools = words.tools
+        self.words = words
         self.findings = findings
         self.into = into
-        self.holders = frozenset({*words.names.roles, *words.names.actors, "*"})
-        self.domains = frozenset({*words.names.tenants, "*"})
-        self.actions = {kind: actions | {"*"} for kind, actions in words.names.types.items()}
-        self.every_action = frozenset(_TOOL_ACTIONS.union(*words.names.types.values()))
+        self.layout = words.layout
+        self.domain = words.whole_domain()
         self.sound: dict[str, str] = {}
         self.days: dict[str, dt.date] = {}
 
     def take_rule(self, number: int, line: str) -> bool:
-        """Take a p row whose every cell is plainly sound; False leaves it to `read_row`."""
+        """Take a p row of the usual layout whose every cell is plainly sound; False leaves it to `read_row`."""
         cells = [cell.strip(" ") for cell in line.split(",")]
         if len(cells) == 6:
             _, sub, dom, obj, act, eft = cells
@@ -156,14 +107,15 @@ class _Reading:
             day = self.days.get(until)
         else:
             return False
-        if sub not in self.holders and not (sub[:8] == "subject:" and sub[8:] and "*" not in sub):
+        words = self.words
+        if sub not in words.holders and not (sub[:8] == "subject:" and sub[8:] and "*" not in sub):
             return False
         kind, colon, rest = obj.partition(":")
-        actions = self.actions.get(kind) if colon and rest else None
+        actions = words.actions.get(kind) if colon and rest else None
         effect = _EFFECTS.get(eft)
-        if actions is None or act not in actions or dom not in self.domains or effect is None:
+        if actions is None or act not in actions or dom not in words.domains or effect is None:
             return False
-        if "*" in rest and _STAR.fullmatch(obj) is None:
+        if "*" in rest and star_fault(obj):
             return False
         keep = self.sound.setdefault
         place = Place(self.path, number)
@@ -180,8 +132,8 @@ class _Reading:
             )
             return
         try:
-            cells = _split(line)
-        except _BadQuotes as error:
+            cells = split_line(line)
+        except BadQuotes as error:
             self.findings.add(Place(self.path, number, error.column), "quotes", "quotes that RFC 4180 does not know")
             return
         _Row(self, number, cells).read()
@@ -200,12 +152,13 @@ class _Reading:
 
 
 class _Row:
-    """One row that is read cell by cell; cell 0 is its type."""
+    """One row that is read cell by cell; cell 0 is its kind, *at* says which cell each of the others is."""
 
-    def __init__(self, reading: _Reading, number: int, cells: list[_Cell]) -> None:
+    def __init__(self, reading: _Reading, number: int, cells: list[Cell]) -> None:
         self.reading = reading
         self.number = number
         self.cells = cells
+        self.at: dict[str, int] = {}
         self.faulty: set[int] = set()
 
     @property
@@ -215,132 +168,89 @@ class _Row:
 
     def read(self) -> None:
         kind, most = self.cells[0].text, len(self.cells) - 1
-        if kind not in _WIDTHS:
-            self.find(0, "unknown_row_type", f"a row starts with p, g or g2, not {kind!r}")
+        named = self.reading.layout.cells(kind)
+        if not named:
+            known = ", ".join(["p", *self.reading.layout.links])
+            self.find(0, Fault("unknown_row_type", f"a row starts with one of {known}, not {kind!r}"))
             return
-        least, largest = _WIDTHS[kind]
+        least, largest = self.reading.layout.least(kind), len(named)
         if not least <= most <= largest:
-            self.find(
-                min(most, largest + 1), "row_width", f"a {kind} row has {least} to {largest} cells after its type"
-            )
+            width = f"a {kind} row has {least} to {largest} cells after its type"
+            self.find(min(most, largest + 1), Fault("row_width", width))
             return
-        self._check_cells(least)
-        until = self._until(least + 1)
-        ref = self.cells[least + 2].text if most == least + 2 else ""
-        texts = [cell.text for cell in self.cells[1 : least + 1]]
-        {"p": self._rule, "g": self._link, "g2": self._membership}[kind](texts, until, ref)
+        self.at = {name: index for index, name in enumerate(named[:most], 1)}
+        self._check_cells()
+        until = self._until()
+        {"p": self._rule, "g": self._link, "g2": self._membership}[kind](until, self._text("ref"))
 
-    def _check_cells(self, least: int) -> None:
+    def _text(self, name: str, other: str = "") -> str:
+        return self.cells[self.at[name]].text if name in self.at else other
+
+    def _check_cells(self) -> None:
         for index, cell in enumerate(self.cells):
-            if cell.text == "" and index != least + 1:
-                self.find(index, "empty_cell", "only until may be empty")
+            if cell.text == "" and index != self.at.get("until"):
+                self.find(index, Fault("empty_cell", "only until may be empty"))
             elif "#" in cell.text and not cell.is_quoted:
-                self.find(index, "inline_comment", "a comment stands on a line of its own", "or quote the cell")
+                self.find(index, Fault("inline_comment", "a comment stands on a line of its own", "or quote the cell"))
 
-    def _until(self, index: int) -> dt.date | None:
-        text = self.cells[index].text if len(self.cells) > index else ""
+    def _until(self) -> dt.date | None:
+        text = self._text("until")
         day = self.reading.day(text) if text else None
         if text and day is None and self.is_sound:
-            self.find(index, "bad_date", "until is a day, written YYYY-MM-DD")
+            self.find(self.at["until"], Fault("bad_date", "until is a day, written YYYY-MM-DD"))
         return day
 
-    def _rule(self, texts: list[str], until: dt.date | None, ref: str) -> None:
-        sub, dom, obj, act, eft = texts
-        self._holder(1, sub, self.reading.holders)
-        self._known(2, dom, self.reading.domains, "unknown_tenant", "tenant")
-        self._object(obj, act, eft)
+    def _rule(self, until: dt.date | None, ref: str) -> None:
+        words, into = self.reading.words, self.reading.into
+        sub, dom = self._text("sub"), self._text("dom", self.reading.domain)
+        obj, act, eft = self._text("obj"), self._text("act"), self._text("eft", "allow")
+        self._check("sub", words.of_holder(sub))
+        if "dom" in self.at:
+            self._check("dom", words.of_domain(dom))
+        for name, fault in words.of_object(obj, act, is_allow=eft == "allow"):
+            self._check(name, fault)
+        if obj.startswith("tools/") and not obj.endswith("*"):
+            into.asked.setdefault(obj, self._place(self.at["obj"]))
         effect = _EFFECTS.get(eft)
         if effect is None:
-            self.find(5, "effect", "an effect is exactly allow or deny", nearest(eft.lower(), _EFFECTS))
+            hint = nearest(eft.lower(), _EFFECTS)
+            self._check("eft", Fault("effect", "an effect is exactly allow or deny", hint))
         elif self.is_sound:
-            self.reading.into.rules.append(Rule(sub, dom, obj, act, effect, until, ref, self._place(0)))
+            into.rules.append(Rule(sub, dom, obj, act, effect, until, ref, self._place(0)))
 
-    def _link(self, texts: list[str], until: dt.date | None, ref: str) -> None:
-        member, role, dom = texts
-        names = self.reading.names
-        self._holder(1, member, self.reading.holders - {"*"})
-        self._known(2, role, self.reading.holders - {"*"}, "unknown_role", "role")
-        self._known(3, dom, self.reading.domains, "unknown_tenant", "tenant")
-        acts = member in names.actors or member.startswith("actor:")
-        if self.is_sound and acts != (role in names.actors):
-            self.find(2, "role_of_another_kind", "no g row joins roles of subjects and roles of actors")
+    def _link(self, until: dt.date | None, ref: str) -> None:
+        words = self.reading.words
+        member, role, dom = self._text("member"), self._text("role"), self._text("dom", self.reading.domain)
+        self._check("member", words.of_member(member))
+        self._check("role", words.of_role(role))
+        if "dom" in self.at:
+            self._check("dom", words.of_domain(dom, is_link=True))
+        if self.is_sound:
+            self._check("role", words.of_pair(member, role))
         if self.is_sound:
             self.reading.into.links.append(Link(member, role, dom, until, ref, self._place(0)))
 
-    def _membership(self, texts: list[str], until: dt.date | None, ref: str) -> None:
-        tool, group = texts
-        if self.reading.tools is not None:
-            self._known(1, tool, self.reading.tools, "unknown_tool", "tool")
-        if _GROUP.fullmatch(group):
-            self.reading.into.made.setdefault(group, self._place(2))
-        else:
-            self.find(2, "bad_group", "a group is written tools/NAME")
+    def _membership(self, until: dt.date | None, ref: str) -> None:
+        words, into = self.reading.words, self.reading.into
+        tool, group = self._text("tool"), self._text("group")
+        self._check("tool", words.of_tool(tool))
+        fault = words.of_group(group)
+        self._check("group", fault)
+        if fault is None:
+            into.made.setdefault(group, self._place(self.at["group"]))
         if self.is_sound:
-            self.reading.into.memberships.append(Membership(tool, group, until, ref, self._place(0)))
-
-    def _object(self, obj: str, act: str, eft: str) -> None:
-        kind, colon, rest = obj.partition(":")
-        if _STAR.fullmatch(obj) is None:
-            self.find(3, "star", "a * stands alone or last after . : / or -")
-        elif obj == "*":
-            self._everything(act, eft)
-        elif obj.startswith("tools/"):
-            self._group(obj, act)
-        elif colon:
-            self._resource(kind, rest, act)
-        else:
-            self._tool(obj, act)
-
-    def _everything(self, act: str, eft: str) -> None:
-        if eft == "allow":
-            self.find(3, "allow_everything", "nothing may be allowed on a bare *")
-        self._known(4, act, self.reading.every_action, "unknown_action", "action")
-
-    def _group(self, obj: str, act: str) -> None:
-        if obj.endswith("*"):
-            self.find(3, "star", "a group is named whole", "write one row a group")
-        else:
-            self.reading.into.asked.setdefault(obj, self._place(3))
-        self._known(4, act, _TOOL_ACTIONS, "unknown_action", "action of a tool")
-
-    def _resource(self, kind: str, rest: str, act: str) -> None:
-        self._known(3, kind, self.reading.actions, "unknown_type", "resource type")
-        if not rest:
-            self.find(3, "bad_id", f"{kind}: is followed by an id or *")
-        if kind in self.reading.actions:
-            self._known(4, act, self.reading.actions[kind], "unknown_action", f"action of {kind}")
-
-    def _tool(self, obj: str, act: str) -> None:
-        prefix = obj[:-1]
-        if not obj.endswith("*"):
-            if self.reading.tools is not None:
-                self._known(3, obj, self.reading.tools, "unknown_tool", "tool")
-        elif any(kind.startswith(prefix) for kind in self.reading.actions):
-            self.find(3, "star", "this names tools and resource types alike", "write a type and a colon before the *")
-        elif self.reading.tools is not None and not any(
-            len(t) > len(prefix) and t.startswith(prefix) for t in self.reading.tools
-        ):
-            self.find(3, "unknown_tool", f"no tool begins with {prefix!r}", nearest(obj, self.reading.tools))
-        self._known(4, act, _TOOL_ACTIONS, "unknown_action", "action of a tool")
-
-    def _holder(self, index: int, text: str, known: Collection[str]) -> None:
-        prefix, colon, identity = text.partition(":")
-        if colon and prefix in ("subject", "actor"):
-            if not identity or "*" in identity:
-                self.find(index, "bad_id", f"{prefix}: is followed by one id")
-        else:
-            self._known(index, text, known, "unknown_role", "role")
-
-    def _known(self, index: int, text: str, known: Collection[str], code: str, what: str) -> None:
-        if text and text not in known:
-            self.find(index, code, f"no such {what}: {text!r}", nearest(text, known))
+            into.memberships.append(Membership(tool, group, until, ref, self._place(0)))
 
     def _place(self, index: int) -> Place:
         return Place(self.reading.path, self.number, self.cells[index].column)
 
-    def find(self, index: int, code: str, message: str, hint: str = "") -> None:
+    def _check(self, name: str, fault: Fault | None) -> None:
+        if fault is not None:
+            self.find(self.at[name], fault)
+
+    def find(self, index: int, fault: Fault) -> None:
         """Add a finding at a cell, the first one only; the row is left out."""
         if index in self.faulty:
             return
         self.faulty.add(index)
-        self.reading.findings.add(self._place(index), code, message, hint)
+        self.reading.findings.add(self._place(index), *fault)

@@ -120,7 +120,9 @@ def test_a_broken_catalog_file_can_be_written_again() -> None:
 def test_a_folder_without_a_model_has_the_default_one() -> None:
     """model.conf is optional; what is there is handed on as it is."""
     assert load_policies(Source.from_texts(SMALL), DEFERRED).model == DEFAULT_MODEL
-    assert load_policies(Source.from_texts({**SMALL, "model.conf": "[x]\n"}), DEFERRED).model == "[x]\n"
+    other = f"# ours\n{DEFAULT_MODEL}"
+    assert load_policies(Source.from_texts({**SMALL, "model.conf": other}), DEFERRED).model == other
+    assert "model model.conf:1:1" in codes({**SMALL, "model.conf": "[x]\n"})
 
 
 def test_the_missing_files_of_an_empty_folder_are_named() -> None:

@@ -12,7 +12,8 @@ from gatewright.policy import rows as room
 from gatewright.policy.errors import Place
 from gatewright.policy.formats import Findings
 from gatewright.policy.model import Delegation, Link, Membership, Names, Rule
-from gatewright.policy.rows import RowSet, Vocabulary, check_groups, read_rows
+from gatewright.policy.rows import RowSet, check_groups, read_rows
+from gatewright.policy.vocabulary import Vocabulary
 
 NAMES = Names(
     roles={"viewer": frozenset(), "oncall": frozenset()},
