@@ -14,18 +14,16 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from gatewright.middleware.profiles import ActorClaim, Profile, Profiles
+from gatewright.middleware.delegation import read_actors
+from gatewright.middleware.profiles import Profile, Profiles
 from gatewright.middleware.unverified import Detail, Unverified
 from gatewright.policy.model import Actor, Caller, Json, JsonObject
 
-__all__ = ["MOST_ACTORS", "caller_digest", "resolve_caller"]
-
-MOST_ACTORS: Final = 4
-"""Actors in a chain, the outermost included."""
+__all__ = ["caller_digest", "resolve_caller"]
 
 _MAX_ID: Final = 255
 _MAX_LIST: Final = 256
-_STANDARD_ACTOR: Final = "act"
+_RFC_9068: Final = "at+jwt"
 _ROLE: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
@@ -42,8 +40,8 @@ def resolve_caller(payload: JsonObject, profile: Profile, profiles: Profiles, no
     issued, expires = _number(payload, "iat"), _number(payload, "exp")
     if not 0 < expires - issued <= profile.lifetime:
         raise Unverified("token_invalid", "lifetime")
-    if "client_id" in payload:
-        _identifier(payload["client_id"], "client")
+    if "client_id" in payload or profile.typ == _RFC_9068:
+        _identifier(payload.get("client_id"), "client")
     tenant = _tenant(payload, profile)
     prefix = f"{profile.alias}/" if profiles.is_shared(tenant) else ""
     roles = _role_names(payload, profile.roles_claim, "roles") & profiles.roles
@@ -129,27 +127,13 @@ def _role_names(holder: JsonObject, claim: str | None, detail: Detail) -> frozen
 
 def _actor(payload: JsonObject, profile: Profile, prefix: str, known: frozenset[str]) -> Actor | None:
     """Return the outermost actor; those inside it are history, and must be well formed all the same."""
-    rule = profile.actor or ActorClaim(_STANDARD_ACTOR)
-    if _STANDARD_ACTOR in payload and (profile.actor is None or rule.claim != _STANDARD_ACTOR):
-        raise Unverified("token_invalid", "actor")
-    if rule.claim not in payload:
+    rule = profile.actor
+    chain = read_actors(payload, None if rule is None else rule.claim, profile.issuer)
+    if rule is None or not chain:
         return None
-    chain = _chain(payload[rule.claim], rule.claim, profile.issuer)
-    outermost = chain[0]
-    roles = _role_names(outermost, rule.roles, "actor") & known
-    identifiers = [prefix + _identifier(item.get("sub"), "actor") for item in chain]
-    return Actor(identifiers[0], roles, tuple(identifiers[1:]))
-
-
-def _chain(value: Json, claim: str, issuer: str) -> list[JsonObject]:
-    chain: list[JsonObject] = []
-    while True:
-        if not isinstance(value, Mapping) or len(chain) == MOST_ACTORS or value.get("iss", issuer) != issuer:
-            raise Unverified("token_invalid", "actor")
-        chain.append(value)
-        if claim not in value:
-            return chain
-        value = value[claim]
+    roles = _role_names(chain[0], rule.roles, "actor") & known
+    first, *prior = [prefix + _identifier(each.get("sub"), "actor") for each in chain]
+    return Actor(first, roles, tuple(prior))
 
 
 def _declared(payload: JsonObject, profile: Profile) -> dict[str, Json]:

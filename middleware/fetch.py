@@ -10,7 +10,9 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from http.client import HTTPException
+from threading import Thread
 from typing import Final
 from urllib.request import (
     HTTPDefaultErrorHandler,
@@ -33,7 +35,7 @@ class HttpsFetch:
     """
     Fetches over https. *timeout* bounds each wait and the whole, in seconds; *most* bounds the body, in bytes.
 
-    *context* says which certificates are believed: the system's, unless given.
+    *context* says which certificates are believed: the system's, unless given. Asks one thing at a time.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class HttpsFetch:
         self._timeout = timeout
         self._most = most
         self._monotonic = monotonic
+        self._asking: Thread | None = None
         self._opener = OpenerDirector()
         secure = HTTPSHandler(context=context or ssl.create_default_context())
         for handler in (ProxyHandler(), secure, HTTPErrorProcessor(), HTTPDefaultErrorHandler()):
@@ -61,6 +64,21 @@ class HttpsFetch:
         """
         if not url.startswith("https://"):
             raise OSError("not an https URL")
+        if self._asking is not None and self._asking.is_alive():
+            raise OSError("the last answer still trickles")
+        answer: Future[bytes] = Future()
+        # a thread of its own: a head that trickles passes every wait on the socket, and must not hold up the caller
+        self._asking = Thread(target=self._answer, args=(url, answer), name="gatewright-keys", daemon=True)
+        self._asking.start()
+        return answer.result(self._timeout)
+
+    def _answer(self, url: str, answer: Future[bytes]) -> None:
+        try:
+            answer.set_result(self._get(url))
+        except BaseException as error:  # noqa: BLE001 - whoever waits must be told, whatever happened
+            answer.set_exception(error)
+
+    def _get(self, url: str) -> bytes:
         ends = self._monotonic() + self._timeout
         try:
             request = Request(url, headers=_HEADERS)  # noqa: S310 - the scheme was checked

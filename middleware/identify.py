@@ -29,7 +29,8 @@ class VerifiedTokens:
     """
     Callers by the SHA-256 of their token, of one verifier.
 
-    One entry lives until its token expires, and at most *longest* seconds. Of threads that bring the same new token at
+    One entry lives until its token expires, at most *longest* seconds, and not past the moment when its issuer's keys
+    change or are to be asked for again. Of threads that bring the same new token at
     once, one verifies and the others wait for it. Refusals are not remembered. A reload that changes profiles or
     keys makes a new verifier, and with it a new one of these.
     """
@@ -37,7 +38,7 @@ class VerifiedTokens:
     def __init__(self, verifier: Verifier, *, longest: float = _LONGEST, most: int = _MOST) -> None:
         self.verifier = verifier
         self._longest = longest
-        self._known: LRUCache[bytes, tuple[Caller, float]] = LRUCache(maxsize=most)
+        self._known: LRUCache[bytes, tuple[Caller, float, tuple[bytes, ...]]] = LRUCache(maxsize=most)
         self._verifying: dict[bytes, Future[Caller]] = {}
         self._lock = Lock()
 
@@ -62,7 +63,9 @@ class VerifiedTokens:
     def _recall(self, digest: bytes, now: float) -> Caller | None:
         with self._lock:
             known = self._known.get(digest)
-        return known[0] if known is not None and now < known[1] else None
+        if known is None or now >= known[1] or (known[2] and known[2] != self.verifier.editions):
+            return None
+        return known[0]
 
     def _verify_once(self, digest: bytes, token: str | None, now: float) -> Caller:
         mine: Future[Caller] = Future()
@@ -76,15 +79,20 @@ class VerifiedTokens:
         raise Unverified(failure.reason, failure.detail) if isinstance(failure, Unverified) else failure
 
     def _answer(self, mine: Future[Caller], digest: bytes, token: str | None, now: float) -> None:
+        verifier = self.verifier
         try:
-            caller = self.verifier.verify(token, now)
+            editions = verifier.editions
+            caller = verifier.verify(token, now)
+            if editions != verifier.editions:  # fetched meanwhile: judged again, by the keys that it is kept under
+                editions, caller = verifier.editions, verifier.verify(token, now)
+            until = min(caller.expires_at, now + min(self._longest, verifier.fresh_for(caller)))
         except BaseException as error:  # noqa: BLE001 - whoever waits must be told, whatever happened
             with self._lock:
                 del self._verifying[digest]
             mine.set_exception(error)
             return
         with self._lock:
-            self._known[digest] = (caller, min(caller.expires_at, now + self._longest))
+            self._known[digest] = (caller, until, editions)
             del self._verifying[digest]
         mine.set_result(caller)
 

@@ -7,6 +7,8 @@ never lets a token choose a key's algorithm, and asks a URL only as often as its
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -50,10 +52,21 @@ class KeysRead:
 
 
 class KeySource(Protocol):
-    """Finds an issuer's keys. *is_remote* says that finding one may do I/O."""
+    """
+    Finds an issuer's keys.
+
+    *is_remote* says that finding one may do I/O. *edition* changes whenever the keys do. *fresh_for* is for how many
+    seconds nobody needs to ask again.
+    """
 
     @property
     def is_remote(self) -> bool: ...
+
+    @property
+    def edition(self) -> bytes: ...
+
+    @property
+    def fresh_for(self) -> float: ...
 
     def find(self, key_id: str | None, algorithm: str) -> Key | None:
         """Return the key of that id and algorithm; without an id, the only key of that algorithm. None: no key."""
@@ -66,6 +79,8 @@ class StaticKeys:
 
     keys: tuple[Key, ...] = ()
     is_remote: bool = False
+    edition: bytes = b""
+    fresh_for: float = math.inf
 
     def find(self, key_id: str | None, algorithm: str) -> Key | None:
         """Return the key of that id and algorithm; without an id, the only key of that algorithm."""
@@ -120,6 +135,23 @@ class RemoteKeys:
                 self._lock.release()
         return self._look(key_id, algorithm)[0]
 
+    @property
+    def edition(self) -> bytes:
+        """SHA-256 of the key set that was fetched last; empty before."""
+        fetched = self._fetched
+        return b"" if fetched is None else fetched[0].edition
+
+    @property
+    def fresh_for(self) -> float:
+        """Seconds until the URL is to be asked again; while it does not answer, until it may be."""
+        now, fetched = self._timer(), self._fetched
+        if fetched is None:
+            return 0.0
+        age = now - fetched[1]
+        asked_again = self._cooldown - (now - (self._asked or 0.0))
+        wait = self._refresh - age if age < self._refresh else asked_again
+        return max(0.0, min(wait, self._lifetime - age))
+
     def _look(self, key_id: str | None, algorithm: str) -> tuple[Key | None, bool]:
         if self._fetched is None:
             return None, False
@@ -133,10 +165,11 @@ class RemoteKeys:
             return
         self._asked = now
         try:
-            read = self._read(self._fetch(self.url))
+            body = self._fetch(self.url)
+            read = self._read(body)
         except (OSError, ValueError, Malformed):
             return
-        self._fetched = (StaticKeys(read.keys), now)
+        self._fetched = (StaticKeys(read.keys, edition=hashlib.sha256(body).digest()), now)
 
 
 def read_keys(raw: bytes | JsonObject, algorithms: Iterable[str], import_key: ImportKey) -> KeysRead:

@@ -54,6 +54,15 @@ class Verifier:
         self.digest = digest
         self.is_remote: bool = any(source.is_remote for source in self.sources.values())
 
+    @property
+    def editions(self) -> tuple[bytes, ...]:
+        """What the keys behind URLs are at this moment; whoever was verified under others must be verified again."""
+        return tuple(source.edition for source in self.sources.values()) if self.is_remote else ()
+
+    def fresh_for(self, caller: Caller) -> float:
+        """Return for how many seconds nobody needs to ask the issuer of *caller* for its keys."""
+        return self.sources[self.profiles.by_issuer[caller.issuer].alias].fresh_for
+
     def verify(self, token: str | None, now: float) -> Caller:
         """
         Return who *token* says is calling at *now* (seconds since the epoch).

@@ -65,6 +65,32 @@ def test_the_roles_of_an_actor_are_declared_actors_roles() -> None:
     assert caller(act={"sub": "bot", "roles": ["copilot", "lead"]}).actor == Actor("bot", frozenset({"copilot"}))
 
 
+def test_an_actor_hidden_in_another_layout_is_refused() -> None:
+    """A profile reads another claim: a standard `act` beside it or inside it would be somebody whom nobody asks."""
+    profile = login().profile(["acme"], actor="agent")
+    checking = build_verifier({"issuers": [profile]}, names(), no_file)
+    assert checking.verify(login().token(agent={"sub": "a", "agent": {"sub": "b"}}), NOW).actor == Actor(
+        "a", prior=("b",)
+    )
+    for claims in (
+        {"act": {"sub": "b"}},
+        {"agent": {"sub": "a"}, "act": {"sub": "b"}},
+        {"agent": {"sub": "a", "act": {"sub": "b"}}},
+        {"agent": {"sub": "a", "agent": {"sub": "b", "act": None}}},
+    ):
+        payload = login().claims("ann", "acme", ["analyst"]) | claims
+        with pytest.raises(Unverified) as caught:
+            checking.verify(login().sign(payload), NOW)
+        assert caught.value.detail == "actor"
+
+
+def test_only_access_tokens_must_name_their_client() -> None:
+    """RFC 9068 section 2.2; a profile that names another type of token takes those that leave it out."""
+    profile = login().profile(["acme"], typ="JWT")
+    checking = build_verifier({"issuers": [profile]}, names(), no_file)
+    assert checking.verify(login().token(typ="JWT", without=["client_id"]), NOW).subject == "ann"
+
+
 def test_an_actor_claim_that_is_only_named_gives_no_roles() -> None:
     """With a bare `actor: act` the roles of an actor come from g rows alone."""
     profile = login().profile(["acme"], actor="act")

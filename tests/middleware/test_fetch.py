@@ -22,7 +22,15 @@ from gatewright.middleware.fetch import HttpsFetch
 class _Answers(BaseHTTPRequestHandler):
     """One answer per path."""
 
+    stop = threading.Event()
+
     def do_GET(self) -> None:
+        if self.path == "/trickle":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+            while not self.stop.wait(0.02):
+                self.wfile.write(b"x")
+            self.close_connection = True
+            return
         status = {"/moved": 302, "/gone": 404, "/broken": 500}.get(self.path, 200)
         self.send_response(status)
         if self.path == "/moved":
@@ -137,3 +145,19 @@ def test_a_body_that_trickles_is_given_up(address: str, trusting: ssl.SSLContext
     times = iter([0.0, 5.5])
     with pytest.raises(OSError, match="too long"):
         HttpsFetch(context=trusting, monotonic=lambda: next(times))(f"{address}/keys")
+
+
+def test_a_head_that_trickles_is_given_up_too(address: str, trusting: ssl.SSLContext) -> None:
+    """Each wait on the socket is short, the whole is not; and nobody else is made to wait for the same again."""
+    fetch = HttpsFetch(context=trusting, timeout=0.3)
+    try:
+        with pytest.raises(TimeoutError):
+            fetch(f"{address}/trickle")
+        with pytest.raises(OSError, match="still trickles"):
+            fetch(f"{address}/keys")
+    finally:
+        _Answers.stop.set()
+        asking = fetch._asking
+        assert asking is not None
+        asking.join(10)
+    assert fetch(f"{address}/keys") == b'{"keys": []}'

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import threading
 
 import pytest
 
-from crafting import NOW, login, partner, verifier
+from crafting import NOW, login, names, no_file, partner, verifier
 from gatewright.middleware.identify import VerifiedTokens
-from gatewright.middleware.token import Verifier
+from gatewright.middleware.token import Verifier, build_verifier
 from gatewright.middleware.unverified import Unverified
 from gatewright.policy.model import Caller
+from gatewright.testing import FakeClock, FakeIssuer
 
 
 class Counting(Verifier):
@@ -147,3 +149,33 @@ def test_nothing_of_a_token_is_kept(counting: Counting) -> None:
     tokens.resolve(token, NOW)
     kept = repr(vars(tokens)) + "".join(repr(item) for item in vars(tokens)["_known"].items())
     assert not any(part in kept for part in token.split("."))
+
+
+@pytest.mark.case(34)
+@pytest.mark.promise("P6")
+def test_a_remembered_token_ends_with_the_key_that_signed_it() -> None:
+    """Its issuer removed the key: at the fetch that shows it, and within the refresh interval without one."""
+    for waits, brings_new in ((30, True), (300, False)):
+        clock = FakeClock(NOW)
+        issuer = FakeIssuer(algorithm="EdDSA", clock=clock)
+        profile = {**issuer.profile(["acme"]), "keys": {"url": "https://login.example/keys"}}
+        checking = build_verifier(
+            {"issuers": [profile]},
+            names(),
+            no_file,
+            fetch=lambda url, issuer=issuer: json.dumps(issuer.jwks()).encode(),  # type: ignore[misc]
+            timer=clock.time,
+        )
+        tokens = VerifiedTokens(checking, longest=3600)
+        token = issuer.token(lifetime=3000)
+        assert tokens.resolve(token, clock.time()).subject == "ann"
+        assert tokens.recall(token, clock.time()) is not None
+        issuer.rotate()
+        clock.advance(waits)
+        if brings_new:
+            assert tokens.recall(token, clock.time()) is not None
+            assert tokens.resolve(issuer.token(), clock.time()).subject == "ann"
+        assert tokens.recall(token, clock.time()) is None
+        with pytest.raises(Unverified) as caught:
+            tokens.resolve(token, clock.time())
+        assert caught.value.detail == "key"

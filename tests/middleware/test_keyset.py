@@ -257,3 +257,31 @@ def test_who_has_the_key_never_waits_for_a_refresh(endpoint: Endpoint) -> None:
     endpoint.body = nested
     assert endpoint.has(known)
     assert during == [True]
+
+
+def test_what_was_verified_is_good_until_the_keys_are_to_be_asked_for_again(endpoint: Endpoint) -> None:
+    """Until the refresh; in an outage until the next try; never past the keys' lifetime. An edition is its content."""
+    keys, known = endpoint.keys, endpoint.issuer.key_id
+    assert (keys.fresh_for, keys.edition) == (0.0, b"")
+    assert endpoint.has(known)
+    edition = keys.edition
+    endpoint.clock.advance(100)
+    assert keys.fresh_for == 200
+    good, endpoint.body = endpoint.body, endpoint.fail
+    endpoint.clock.advance(200)
+    assert endpoint.has(known)
+    endpoint.clock.advance(10)
+    assert keys.fresh_for == 20
+    endpoint.clock.advance(3270)
+    assert endpoint.has(known)
+    endpoint.clock.advance(10)
+    assert (keys.fresh_for, keys.edition) == (10, edition)
+    endpoint.clock.advance(10)
+    assert (keys.fresh_for, endpoint.has(known)) == (0, False)
+    endpoint.body = good
+    endpoint.clock.advance(30)
+    assert (endpoint.has(known), keys.edition) == (True, edition)
+    endpoint.issuer.rotate()
+    endpoint.clock.advance(300)
+    assert endpoint.has(endpoint.issuer.key_id)
+    assert keys.edition != edition
