@@ -15,7 +15,7 @@ from gatewright.middleware.answer import answer_failure
 from gatewright.middleware.call import Call, Outcome, Wait
 from gatewright.middleware.consult import Undecided, is_bounded, settle_call
 from gatewright.middleware.failures import Conflict, Failed, NotFound, Stopped
-from gatewright.middleware.refuse import forbid, note_decision, stop_verdict
+from gatewright.middleware.refuse import forbid, may_tell_absence, note_decision, stop_verdict, with_refusal
 from gatewright.policy.settlement import Need
 from gatewright.policy.verdict import Settling, Verdict, advance, settle
 
@@ -62,14 +62,16 @@ def _check(call: Call, check: Any) -> Generator[Wait, Any, Stopped | None]:
     """Ask one of the tool's checks; it gets copies, and whatever it raises or answers refuses; only None goes on."""
     resources = {name: copy.deepcopy(record) for (name, _), record in call.records.items()}
     name = getattr(check, "__name__", type(check).__name__)
+    call.touched = True
     try:
         answer = yield Wait(check, copy.deepcopy(dict(call.verdict.arguments or {})), resources, deadline=call.deadline)
     except (Conflict, NotFound, Failed) as failure:
-        result = answer_failure(failure, reasons=call.tool.spec.reasons)
+        may_tell = may_tell_absence(call)
+        result = answer_failure(failure, reasons=call.tool.spec.reasons, may_tell_absence=may_tell)
         outcome, reason = result.status, f"check {name}: {failure.code}"
     except Exception as error:  # noqa: BLE001 - a check that raises is a refusal, whatever it raises
         return forbid(call, f"check {name}: {type(error).__name__}", "state")
     else:
         return None if answer is None else forbid(call, f"check {name}: answered {type(answer).__name__}", "state")
     call.trail.add("permission_decided", outcome=outcome, reason=reason, revision=call.snapshot.revision, stage="state")
-    return call.stop(result)
+    return call.stop(with_refusal(call, result))

@@ -105,6 +105,7 @@ class Call:
         "token",
         "tool",
         "tool_name",
+        "touched",
         "trail",
         "value",
         "verdict",
@@ -142,6 +143,7 @@ class Call:
     stored: Ok | OkPage | None
     gate: Gate | None
     entered: bool
+    touched: bool
     value: object
     result: Result
 
@@ -175,6 +177,7 @@ class Call:
         self.stored = None
         self.gate = None
         self.entered = False
+        self.touched = False
         self.injected = _NOTHING
 
     @property

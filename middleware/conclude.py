@@ -15,7 +15,7 @@ from typing import Any, Final
 from gatewright.middleware.call import Call, Wait
 from gatewright.middleware.interaction import MOST_FAILURES
 from gatewright.middleware.operations import State
-from gatewright.middleware.refuse import schema_changed
+from gatewright.middleware.refuse import schema_changed, with_refusal
 from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result, Unknown
 from gatewright.middleware.whereabouts import place_of
 from gatewright.policy.errors import GatewrightError
@@ -66,7 +66,7 @@ def broken(call: Call, error: Exception) -> Result:
     call.cause = where
     if call.operation is not None and call.entered:
         return Unknown(call.operation.id)
-    return FORBIDDEN
+    return with_refusal(call, FORBIDDEN)
 
 
 def _finish(call: Call, state: State, outcome: bytes | None, retryable: bool) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from gatewright.middleware.call import Call, Wait
-from gatewright.middleware.load import LoaderFailed, load_records
+from gatewright.middleware.load import load_records
 from gatewright.middleware.spending import charge_of
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.policy.errors import GatewrightError
@@ -63,7 +63,7 @@ def settle_call(call: Call, settling: Settling, reached: Need | Verdict | None =
     Answer what *settling* needs until it decides; *reached* is how far it is. Records go onto the call as loaded.
 
     Raises:
-        Undecided: a loader or the ledger fails, or facts are not there in time.
+        Undecided: the ledger fails, or facts are not there in time.
     """
     if reached is None:
         reached = yield from _ask(call, "facts", partial(advance, settling))
@@ -94,10 +94,8 @@ def _answer(call: Call, need: Need) -> _Asking[Answer]:
         spent: Answer = yield Wait(
             call.runtime.ledger.spent, [charge_of(each, call.caller, None) for each in need.budgets]
         )
-    except LoaderFailed as error:
-        failure = Undecided("resource", f"loader: {error.why}")
     except StoreUnavailable:
-        failure = Undecided("budget", "budget: the ledger is unavailable")
+        pass
     else:
         return spent
-    raise failure
+    raise Undecided("budget", "budget: the ledger is unavailable")

@@ -23,6 +23,7 @@ from gatewright.middleware.failures import Stopped
 from gatewright.middleware.gate import Late
 from gatewright.middleware.operations import RunningOperation, running
 from gatewright.middleware.recheck import is_unchanged, recheck_again, resource_names
+from gatewright.middleware.refuse import may_tell_absence, with_refusal
 from gatewright.middleware.session import body_session
 from gatewright.middleware.supply import copy_arguments, copy_value
 from gatewright.middleware.whereabouts import place_of
@@ -187,7 +188,11 @@ def _raised(call: Call, error: BaseException, began: int) -> Stopped:
     _leave(call)
     spec, operation = call.tool.spec, call.operation
     result = answer_exception(
-        error, kind=spec.kind, operation_id="" if operation is None else operation.id, reasons=spec.reasons
+        error,
+        kind=spec.kind,
+        operation_id="" if operation is None else operation.id,
+        reasons=spec.reasons,
+        may_tell_absence=may_tell_absence(call),
     )
     where = place_of(error)
     _log.warning("tool %s raised %s (call %s)", spec.name, where, call.id)
@@ -199,7 +204,7 @@ def _raised(call: Call, error: BaseException, began: int) -> Stopped:
         operation=None if operation is None else operation.id,
         outcome="raised",
     )
-    return call.stop(result)
+    return call.stop(with_refusal(call, result))
 
 
 def _leave(call: Call) -> None:

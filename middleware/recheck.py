@@ -18,16 +18,9 @@ from gatewright.middleware.failures import Stopped
 from gatewright.middleware.gate import Late
 from gatewright.middleware.ledger import Found, KeyReused, Overspent, Started
 from gatewright.middleware.operations import Operation, canonical_arguments
+from gatewright.middleware.refuse import verdict_result
 from gatewright.middleware.reserve import answer_found
-from gatewright.middleware.results import (
-    FORBIDDEN,
-    NOT_FOUND,
-    ConflictResult,
-    FailedResult,
-    Forbidden,
-    Result,
-    Unauthenticated,
-)
+from gatewright.middleware.results import FORBIDDEN, ConflictResult, FailedResult, Result, Unauthenticated
 from gatewright.middleware.spending import Charge, charge_of
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.middleware.unverified import Unverified
@@ -194,7 +187,7 @@ def _judge_again(call: Call) -> Generator[Wait, Any, Stopped | None]:
     call.view, call.records = view, {}
     verdict = yield from _settled(call)
     if verdict.status != "ok":
-        return _refuse(call, f"{verdict.stage}: {verdict.reason}", _result(verdict), verdict)
+        return _refuse(call, f"{verdict.stage}: {verdict.reason}", verdict_result(verdict), verdict)
     if not _is_alike(verdict, earlier):
         return _refuse(call, "verdict: entry, arguments or duties differ", FORBIDDEN, verdict)
     call.verdict = verdict
@@ -215,16 +208,6 @@ def _is_alike(verdict: Verdict, earlier: Verdict) -> bool:
         and verdict.duties == earlier.duties
         and canonical_arguments(verdict.filled or {}) == canonical_arguments(earlier.filled or {})
     )
-
-
-def _result(verdict: Verdict) -> Result:
-    if verdict.status == "not_found":
-        return NOT_FOUND
-    if verdict.status == "conflict":
-        return ConflictResult("resource_state")
-    if verdict.status == "rate_limited":
-        return FailedResult("rate_limited")
-    return FORBIDDEN if verdict.refusal is None else Forbidden(verdict.refusal)
 
 
 def _note_passed(call: Call, *, changed: bool) -> None:

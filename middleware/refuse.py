@@ -21,9 +21,20 @@ from gatewright.middleware.results import (
 )
 from gatewright.policy.complaints import Complaint
 from gatewright.policy.screening import Failure
+from gatewright.policy.settlement import may_say_not_found
 from gatewright.policy.verdict import Verdict
 
-__all__ = ["forbid", "note_decision", "refuse_arguments", "schema_changed", "stop_verdict", "told_failures"]
+__all__ = [
+    "forbid",
+    "may_tell_absence",
+    "note_decision",
+    "refuse_arguments",
+    "schema_changed",
+    "stop_verdict",
+    "told_failures",
+    "verdict_result",
+    "with_refusal",
+]
 
 
 def refuse_arguments(call: Call, complaints: Sequence[Complaint], reason: str = "") -> Stopped:
@@ -56,7 +67,7 @@ def stop_verdict(call: Call, verdict: Verdict) -> Stopped:
     note_decision(call, verdict)
     if verdict.status == "invalid_arguments":
         return refuse_arguments(call, verdict.errors, verdict.reason)
-    return call.stop(_result(verdict))
+    return call.stop(verdict_result(verdict))
 
 
 def forbid(call: Call, reason: str, stage: str | None = None) -> Stopped:
@@ -64,7 +75,21 @@ def forbid(call: Call, reason: str, stage: str | None = None) -> Stopped:
     call.trail.add(
         "permission_decided", outcome="forbidden", reason=reason, revision=call.snapshot.revision, stage=stage
     )
-    return call.stop(FORBIDDEN)
+    return call.stop(with_refusal(call, FORBIDDEN))
+
+
+def with_refusal(call: Call, result: Result) -> Result:
+    """Return *result* with the tool file's sentence where it is the refusal of an admitted caller, whoever refused."""
+    decided = getattr(call, "verdict", None) or getattr(call, "view", None)
+    sentence = None if decided is None else decided.refusal
+    return Forbidden(sentence) if result is FORBIDDEN and sentence is not None else result
+
+
+def may_tell_absence(call: Call) -> bool:
+    """Whether a tool's own `NotFound` may be told: by the rule of loaders, and where no row is kept from the caller."""
+    verdict = call.verdict
+    candidate = verdict.candidate
+    return candidate is not None and not verdict.cuts.keep and may_say_not_found(call.view, candidate)
 
 
 def note_decision(call: Call, verdict: Verdict) -> None:
@@ -116,7 +141,8 @@ def _schema_digest(call: Call) -> str | None:
     return None if view is None else str(view.schema_digest)
 
 
-def _result(verdict: Verdict) -> Result:
+def verdict_result(verdict: Verdict) -> Result:
+    """Return what is told of a *verdict* that is neither ok nor about arguments: constants, and a constant sentence."""
     if verdict.status == "not_found":
         return NOT_FOUND
     if verdict.status == "conflict":

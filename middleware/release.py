@@ -17,7 +17,8 @@ import pydantic_core
 from cachetools import LRUCache
 
 from gatewright.middleware.page import PAGE_FIELDS, Page
-from gatewright.middleware.results import FORBIDDEN, FailedResult, Forbidden, Ok, OkPage, Result
+from gatewright.middleware.refuse import with_refusal
+from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result
 from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.cuts import CutResult, cut_result, cut_schema, has_cuts
 from gatewright.policy.dialect import compile_schema
@@ -123,8 +124,7 @@ def release(call: Call) -> Stopped | None:
     result = released.result
     call.trail.add("result_validated", **_told(released))
     if result.status != "ok":
-        refusal = call.verdict.refusal
-        return call.stop(Forbidden(refusal) if result is FORBIDDEN and refusal is not None else result)
+        return call.stop(with_refusal(call, result))
     call.result = result
     return None
 

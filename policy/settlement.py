@@ -22,6 +22,7 @@ from gatewright.policy.view import View
 __all__ = [
     "NOT_LOADED",
     "Answer",
+    "Broken",
     "Need",
     "NotLoaded",
     "Record",
@@ -29,6 +30,7 @@ __all__ = [
     "Spent",
     "Usage",
     "budget_amount",
+    "may_say_not_found",
     "settle_candidate",
 ]
 
@@ -42,7 +44,15 @@ class NotLoaded:
 
 NOT_LOADED: Final = NotLoaded()
 
-Record: TypeAlias = "JsonObject | NotLoaded | None"
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A record that its loader could not give: refused on the way of a foreign one. *why* is for the event log."""
+
+    why: str
+
+
+Record: TypeAlias = "JsonObject | NotLoaded | Broken | None"
 """A loaded record; None when it is absent, which includes records outside a tenant-scoped loader's tenant."""
 
 
@@ -103,7 +113,7 @@ class _Settling:
         if len(ids) != 1:
             return MISSING
         record = self.records.get((name, ids[0]))
-        return MISSING if record is None or isinstance(record, NotLoaded) else record.get(attribute, MISSING)
+        return record.get(attribute, MISSING) if isinstance(record, Mapping) else MISSING
 
 
 def settle_candidate(
@@ -180,18 +190,24 @@ def _ask_resources(settling: _Settling) -> Failure | None:
     reason = ""
     absent = False
     for name in settling.view.spec.resources:
-        conditions = _on(settling, name, "resource")
+        conditions = _on(settling.candidate, name, "resource")
         if conditions and not settling.named[name]:
             reason = reason or f"{name}: names nothing"
         for each in settling.named[name]:
             record = settling.records.get((name, each))
             absent = absent or record is None
             held = _holds(settling.view, name, record, conditions, lookup)
-            reason = reason or ("" if held else f"{name}: condition or absent")
+            reason = reason or ("" if held else _refused(name, record))
     if not reason:
         return None
-    may_tell = _may_say_not_found(settling)
-    return settling.fail("resource", *(("absent", "not_found") if absent and may_tell else (reason,)))
+    broken = any(isinstance(record, Broken) for record in settling.records.values())
+    may_tell = may_say_not_found(settling.view, settling.candidate)
+    return settling.fail("resource", *(("absent", "not_found") if absent and may_tell and not broken else (reason,)))
+
+
+def _refused(name: str, record: Record) -> str:
+    """Why a record refuses, for the event log; one outside a condition and an absent one are one case."""
+    return f"loader: {name}: {record.why}" if isinstance(record, Broken) else f"{name}: condition or absent"
 
 
 def _holds(view: View, name: str, record: Record, conditions: list[ConditionSet], lookup: Lookup) -> bool:
@@ -205,16 +221,20 @@ def _holds(view: View, name: str, record: Record, conditions: list[ConditionSet]
     unmet = [item for condition in conditions for item in condition.unmet(data, lookup)]
     attributes = view.attributes.get(name) if is_loaded else None
     fits = attributes is None or attributes.accepts(data)
-    return fits and not unmet and record is not None
+    return fits and not unmet and record is not None and not isinstance(record, Broken)
 
 
-def _may_say_not_found(settling: _Settling) -> bool:
-    """Whether this caller may see every id that the loaders could find, for all resources that the call names."""
-    view = settling.view
-    return all(
-        not _on(settling, name, "resource")
-        and (not settling.named[name] or spec.scope == "tenant")
-        and (not settling.named[name] or not view.engine.denies_type(view.standing, spec.type, view.spec.action))
+def may_say_not_found(view: View, candidate: Candidate) -> bool:
+    """
+    Whether this caller may see every id that the loaders could find, for all resources that the call names.
+
+    POLICY.md's rule of `not_found`, for a call that Casbin allows; a call that names nothing has no ids to speak of.
+    """
+    named = {name: resource_ids(spec.at, candidate.filled) for name, spec in view.spec.resources.items()}
+    return any(named.values()) and all(
+        not _on(candidate, name, "resource")
+        and (not named[name] or spec.scope == "tenant")
+        and (not named[name] or not view.engine.denies_type(view.standing, spec.type, view.spec.action))
         for name, spec in view.spec.resources.items()
     )
 
@@ -223,7 +243,7 @@ def _ask_state(settling: _Settling) -> Failure | None:
     """Stage (g): the state of every named record."""
     lookup = settling.lookup()
     for name in settling.view.spec.resources:
-        conditions = _on(settling, name, "state")
+        conditions = _on(settling.candidate, name, "state")
         if conditions and not settling.named[name]:
             return settling.fail("state", f"{name}: names nothing", "conflict")
         for each in settling.named[name]:
@@ -260,9 +280,9 @@ def budget_amount(candidate: Candidate, supply: Supply, name: str) -> float | No
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _on(settling: _Settling, name: str, kind: Literal["resource", "state"]) -> list[ConditionSet]:
+def _on(candidate: Candidate, name: str, kind: Literal["resource", "state"]) -> list[ConditionSet]:
     found = []
-    for part in settling.candidate.parts:
+    for part in candidate.parts:
         conditions = (part.resource if kind == "resource" else part.state).get(name)
         if conditions is not None:
             found.append(conditions)
