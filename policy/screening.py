@@ -8,13 +8,13 @@ filled, and the failure of each that does not. Pure: the rules are the developer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol, TypeAlias, cast
 
 from gatewright.policy.complaints import Complaint, business_complaint, schema_complaints
 from gatewright.policy.dialect import SchemaValidator
 from gatewright.policy.errors import Invalid
-from gatewright.policy.model import Json, JsonObject, Pointer
+from gatewright.policy.model import Duties, Json, JsonObject, Pointer
 from gatewright.policy.pointers import format_pointer, parse_pointer, read
 from gatewright.policy.references import MISSING, Lookup, Missing
 from gatewright.policy.template import REASON, ArgumentTemplate, Conditional, OpenEntry, Part
@@ -78,7 +78,7 @@ class Candidate:
     An entry that accepts the arguments so far.
 
     *filled* is JSON with pins and defaults; *arguments* is what the business rules made of it. *parts* are the entry,
-    its limits and the conditional limits that are on.
+    its limits and the conditional limits that are on. *duties* are those of all its parts, known once it is settled.
     """
 
     entry: OpenEntry
@@ -87,6 +87,7 @@ class Candidate:
     arguments: Mapping[str, object]
     parts: tuple[Part, ...]
     facts: dict[str, Json]
+    duties: Duties = field(default_factory=Duties)
 
 
 @dataclass(slots=True)

@@ -8,15 +8,16 @@ In comes a candidate; out comes its failure, or None. What needs data from outsi
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias, cast
 
 from gatewright.policy.complaints import business_complaint
 from gatewright.policy.conditions import ConditionSet, Unmet
-from gatewright.policy.model import Budget, Json, JsonObject
+from gatewright.policy.model import Approval, Budget, Duties, Json, JsonObject, Schema
 from gatewright.policy.pointers import resource_ids
-from gatewright.policy.references import MISSING, Lookup, Missing
+from gatewright.policy.references import MISSING, Lookup, Missing, Unfilled, has_references, substitute
 from gatewright.policy.screening import Candidate, Failure, Supply, call_lookup, compute_fact
+from gatewright.policy.template import merge_duties
 from gatewright.policy.view import View
 
 __all__ = [
@@ -136,7 +137,10 @@ def settle_candidate(
     budgets = tuple(budget for part in candidate.parts for budget in part.duties.budgets)
     if budgets:
         spent = yield Usage(budgets)
-        return _ask_budgets(settling, budgets, spent if isinstance(spent, tuple) else ())
+        failure = _ask_budgets(settling, budgets, spent if isinstance(spent, tuple) else ())
+        if failure is not None:
+            return failure
+    candidate.duties = _duties(settling)
     return None
 
 
@@ -270,6 +274,29 @@ def _ask_budgets(settling: _Settling, budgets: tuple[Budget, ...], spent: tuple[
         if amount is None or used.total + amount > budget.maximum:
             return settling.fail("budget", f"{budget.id}: sum", "rate_limited")
     return None
+
+
+def _duties(settling: _Settling) -> Duties:
+    """The duties of the candidate's parts together; what an approval asks of its approver has its references filled."""
+    candidate = settling.candidate
+    duties = candidate.entry.duties
+    if len(candidate.parts) != len(candidate.entry.parts):
+        duties = merge_duties(part.duties for part in candidate.parts)
+    if not any(has_references(cast("Json", approval.where)) for approval in duties.approvals):
+        return duties
+    lookup = settling.lookup()
+    return replace(duties, approvals=tuple(_addressed(approval, lookup) for approval in duties.approvals))
+
+
+def _addressed(approval: Approval, lookup: Lookup) -> Approval:
+    """A reference that cannot be filled stays: nobody's claims ever satisfy it."""
+    where: dict[str, Schema] = {}
+    for name, schema in approval.where.items():
+        try:
+            where[name] = cast("Schema", substitute(schema, lookup))
+        except Unfilled:
+            where[name] = schema
+    return replace(approval, where=where)
 
 
 def budget_amount(candidate: Candidate, supply: Supply, name: str) -> float | None:

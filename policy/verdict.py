@@ -17,7 +17,6 @@ from gatewright.policy.model import Budget, Caller, Duties, JsonObject, ResultCu
 from gatewright.policy.screening import STAGES, Candidate, Failure, Screened, Stage, Supply, screen
 from gatewright.policy.settlement import Answer, Need, Record, Records, Spent, budget_amount, settle_candidate
 from gatewright.policy.snapshot import Snapshot
-from gatewright.policy.template import merge_duties
 from gatewright.policy.view import View
 
 __all__ = [
@@ -177,19 +176,13 @@ def _allowed(view: View, candidate: Candidate, failures: list[tuple[int, Failure
         entry=candidate.entry.id,
         filled=candidate.filled,
         arguments=candidate.arguments,
-        duties=_duties(candidate),
+        duties=candidate.duties,
         cuts=candidate.entry.cuts,
         refusal=candidate.entry.refusal or view.refusal,
         rows=view.rows,
         failures=tuple(failure for _, failure in failures),
         candidate=candidate,
     )
-
-
-def _duties(candidate: Candidate) -> Duties:
-    if len(candidate.parts) == len(candidate.entry.parts):
-        return candidate.entry.duties
-    return merge_duties(part.duties for part in candidate.parts)
 
 
 def _answer(need: Need, facts: Facts) -> Answer:
