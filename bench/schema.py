@@ -189,7 +189,7 @@ def main() -> None:
             for peer, accepts in peers(schema).items():
                 runs[f"{shape} {peer}"] = (lambda accepts=accepts, value=value: accepts(value)), 20
         times: dict[str, list[float]] = {name: [] for name in runs}
-        for name, (work, _) in runs.items():
+        for work, _ in runs.values():
             timed(work, count // 2)
         for _ in range(rounds):
             for name, (work, often) in runs.items():
@@ -200,7 +200,7 @@ def main() -> None:
 def report(median: dict[str, float]) -> None:
     """Print a table and the JSON line."""
     for name, found in median.items():
-        shape, _, peer = name.rpartition(" ")
+        shape = name.rpartition(" ")[0]
         beside = f"  {found / median[f'{shape} ours']:8.2f} × ours" if f"{shape} ours" in median else ""
         print(f"{name:>24}: p50 {found:9.2f} us  {found / median['reference']:8.3f} × the reference loop{beside}")
     figures = {
