@@ -40,7 +40,7 @@ FAULTS = (
     Fault("groups do not count", "cells.py", "in self._groups.tools_of(rule.obj).items():", "in ():"),
     Fault("unless is read the wrong way round", "screening.py", "if not _is_off(", "if _is_off("),
     Fault("an absent record of any scope is not found", "settlement.py", 'spec.scope == "tenant"', "True"),
-    Fault("a condition does not hide an absent record", "settlement.py", 'not _on(settling, name, "resource")\n        and ', ""),
+    Fault("a condition does not hide an absent record", "settlement.py", 'not _on(candidate, name, "resource")\n        and ', ""),
     Fault("a deny row does not hide an absent record", "settlement.py", "or not view.engine.denies_type(", "or not (lambda *_: False)("),
     Fault("a grant of any role gives an argument", "screening.py", "action, entry.roles).allowed", "action).allowed"),
     Fault("a grant of any role gives a resource", "settlement.py", "view.spec.action, entry.roles).allowed", "view.spec.action).allowed"),
