@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from gatewright.middleware.call import Call, Wait
 from gatewright.middleware.interaction import MOST_FAILURES
-from gatewright.middleware.operations import State
+from gatewright.middleware.operations import Operation, State
 from gatewright.middleware.refuse import schema_changed, with_refusal
 from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result, Unknown
 from gatewright.middleware.whereabouts import place_of
@@ -49,11 +49,11 @@ def conclude_write(call: Call, result: Result) -> Generator[Wait, Any, Result]:
     retryable = state == "failed" and (not call.entered or (isinstance(result, FailedResult) and result.retryable))
     outcome = result.to_bytes() if state == "succeeded" or (state == "failed" and call.entered) else None
     try:
-        yield Wait(_finish, call, state, outcome, retryable)
+        stands = yield Wait(_finish, call, operation, state, outcome, retryable)
     except GatewrightError as error:
         _log.error("the outcome of operation %s could not be recorded: %s", operation.id, error.code)
         return Unknown(operation.id)
-    return result
+    return result if stands else Unknown(operation.id)
 
 
 def broken(call: Call, error: Exception) -> Result:
@@ -69,10 +69,8 @@ def broken(call: Call, error: Exception) -> Result:
     return with_refusal(call, FORBIDDEN)
 
 
-def _finish(call: Call, state: State, outcome: bytes | None, retryable: bool) -> None:
-    operation = call.operation
-    if operation is not None:
-        call.runtime.ledger.finish(operation, state, call.trail.line(), outcome=outcome, retryable=retryable)
+def _finish(call: Call, operation: Operation, state: State, outcome: bytes | None, retryable: bool) -> bool:
+    return call.runtime.ledger.finish(operation, state, call.trail.line(), outcome=outcome, retryable=retryable)
 
 
 def _state(result: Result) -> State:

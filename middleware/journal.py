@@ -1,5 +1,5 @@
 """
-Where do the lines of calls go? To SQLite, to a file or a pipe as JSON lines, or to memory.
+Where do the lines of calls go? To SQLite or PostgreSQL, to a file or a pipe as JSON lines, or to memory.
 
 In come canonical lines of `record`; they come back in the order in which they were written. A journal that cannot take
 a line says so at once: what must not happen unrecorded is then refused by the guard. Never changes a line.
@@ -18,13 +18,13 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol, runtime_checkable
 
-from sqlalchemy import Engine, Select, or_, select
+from sqlalchemy import Connection, Engine, or_, select
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import PoolProxiedConnection
 
 from gatewright.middleware.linking import Chain, Link
 from gatewright.middleware.record import header_of
-from gatewright.middleware.stores import StoreUnavailable, abandon, open_store
+from gatewright.middleware.stores import StoreUnavailable, abandon, open_store, storable
 from gatewright.middleware.tables import event_line
 from gatewright.middleware.writer import JournalFull, JournalUnavailable, Writer
 from gatewright.policy.errors import Misuse
@@ -36,9 +36,11 @@ __all__ = [
     "JsonLinesJournal",
     "MemoryJournal",
     "SqliteJournal",
+    "StoreJournal",
     "insert_lines",
     "link_line",
     "open_journal",
+    "select_lines",
     "stored_lines",
     "written_lines",
 ]
@@ -142,22 +144,21 @@ class JsonLinesJournal:
         return written_lines(self.path, call, interaction)
 
 
-class SqliteJournal:
+class StoreJournal:
     """
-    Lines to SQLite, by one thread and one statement a batch; fork-safe.
+    Lines to SQLite or PostgreSQL, by one thread and one statement a batch; fork-safe.
 
-    Synced as SQLite's `NORMAL`: a killed process loses only what was still queued, a power cut perhaps the last
-    batches. Effects never depend on it: theirs are in the ledger.
+    Synced as SQLite's `NORMAL` or without PostgreSQL's `synchronous_commit`: a killed process loses only what was still
+    queued, a power cut perhaps the last batches. Effects never depend on it: theirs are in the ledger.
     """
 
     def __init__(self, place: str | Path, *, limit: int | None = None) -> None:
-        self._place = place
-        self._open()
+        self._engine: Engine = open_store(place, "journal", "normal")
+        self._begin()
         self._writer = Writer(self._write) if limit is None else Writer(self._write, limit)
         _journals.add(self)
 
-    def _open(self) -> None:
-        self._engine: Engine = open_store(self._place, "journal", "normal")
+    def _begin(self) -> None:
         self._connection: PoolProxiedConnection | None = None
         self._chain = Chain("calls")
 
@@ -198,19 +199,26 @@ class SqliteJournal:
     def _write(self, batch: Sequence[bytes]) -> None:
         if self._connection is None:
             self._connection = self._engine.raw_connection()
-        insert_lines(self._connection.cursor().execute, self._chain, batch)
+        try:
+            insert_lines(self._connection.cursor().execute, self._chain, batch, self._engine.dialect.name)
+        except BaseException:
+            self._connection.invalidate()
+            self._connection = None
+            raise
 
     def _forked(self) -> None:
         abandon(self._engine, self._connection)
-        self._open()
+        self._begin()
 
 
-_journals: Final[weakref.WeakSet[SqliteJournal]] = weakref.WeakSet()
+SqliteJournal = StoreJournal
+_journals: Final[weakref.WeakSet[StoreJournal]] = weakref.WeakSet()
 
 
 def open_journal(place: str | Path) -> Journal:
     """
-    Open the journal at *place*: `memory`, `-` or `stdout`, a path ending in `.jsonl`, or SQLite by path or URL.
+    Open the journal at *place*: `memory`, `-` or `stdout`, a path ending in `.jsonl`, SQLite by path or URL, or
+    PostgreSQL by URL.
 
     Raises:
         Misuse: *place* is none of these. StoreUnavailable: it cannot be opened.
@@ -221,16 +229,18 @@ def open_journal(place: str | Path) -> Journal:
     if text in ("-", "stdout"):
         return JsonLinesJournal(sys.stdout.buffer)
     if not text.endswith(".jsonl"):
-        return SqliteJournal(place)
+        return StoreJournal(place)
     try:
         return JsonLinesJournal(place)
     except OSError as error:
         raise StoreUnavailable("journal") from error
 
 
-def insert_lines(execute: Callable[[str, tuple[object, ...]], object], chain: Chain, lines: Sequence[bytes]) -> None:
+def insert_lines(
+    execute: Callable[[str, tuple[object, ...]], object], chain: Chain, lines: Sequence[bytes], dialect: str = "sqlite"
+) -> None:
     """
-    Insert *lines* at the end of *chain* with one statement, which *execute* carries out.
+    Insert *lines* at the end of *chain* with one statement, which *execute* carries out in the words of *dialect*.
 
     The chain moves on only when it was carried out. Several statements a batch, or `executemany`, let go of the
     interpreter between rows and wait for it again each time: a busy process then starves its own journal.
@@ -240,10 +250,10 @@ def insert_lines(execute: Callable[[str, tuple[object, ...]], object], chain: Ch
     for line in lines:
         header, link = header_of(line), chain.link(line)
         chain.advance(link)
-        interaction = None if header.interaction == header.call else header.interaction
+        interaction = None if header.interaction in (header.call, None) else storable(header.interaction or "")
         values += (link.chain, link.position, header.at, header.call, interaction, line, link.prev, link.hash)
     try:
-        execute(_insertion(len(lines)), tuple(values))
+        execute(_insertion(len(lines), "?" if dialect == "sqlite" else "%s"), tuple(values))
     except BaseException:
         chain.position, chain.prev = position, prev
         raise
@@ -253,9 +263,21 @@ def stored_lines(engine: Engine, what: str, call: str | None, interaction: str |
     """Give the lines in a store, oldest first."""
     try:
         with engine.connect().execution_options(reading=True) as connection:
-            yield from connection.execute(_reading(call, interaction)).scalars()
+            yield from select_lines(connection, call, interaction)
     except DatabaseError as error:
         raise StoreUnavailable(what) from error
+
+
+def select_lines(connection: Connection, call: str | None, interaction: str | None) -> Iterator[bytes]:
+    """Give the lines that *connection* sees, oldest first."""
+    reading = select(event_line.c.line).order_by(event_line.c.id)
+    if call is not None:
+        reading = reading.where(event_line.c.call == call)
+    if interaction is not None:
+        interaction = storable(interaction)
+        own = event_line.c.interaction.is_(None) & (event_line.c.call == interaction)
+        reading = reading.where(or_(event_line.c.interaction == interaction, own))
+    yield from connection.execute(reading).scalars()
 
 
 def written_lines(path: Path, call: str | None, interaction: str | None) -> Iterator[bytes]:
@@ -275,24 +297,14 @@ def link_line(line: bytes, link: Link) -> bytes:
 
 
 @cache
-def _insertion(count: int) -> str:
-    row = f"({', '.join('?' * len(_COLUMNS))})"
+def _insertion(count: int, mark: str) -> str:
+    row = f"({', '.join([mark] * len(_COLUMNS))})"
     names = ", ".join(_COLUMNS)
     return f"INSERT INTO {event_line.name} ({names}) VALUES {', '.join([row] * count)}"  # noqa: S608 - our own names
 
 
 def _appending(path: Path) -> BinaryIO:
     return path.open("ab", buffering=0)
-
-
-def _reading(call: str | None, interaction: str | None) -> Select[bytes]:
-    reading = select(event_line.c.line).order_by(event_line.c.id)
-    if call is not None:
-        reading = reading.where(event_line.c.call == call)
-    if interaction is not None:
-        own = event_line.c.interaction.is_(None) & (event_line.c.call == interaction)
-        reading = reading.where(or_(event_line.c.interaction == interaction, own))
-    return reading
 
 
 def _is_of(line: bytes, call: str | None, interaction: str | None) -> bool:

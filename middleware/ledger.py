@@ -13,9 +13,10 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
@@ -25,12 +26,13 @@ from gatewright.middleware.operations import Operation, Proposal, State, operati
 from gatewright.middleware.owners import this_process
 from gatewright.middleware.recovery import RUNNING, Ending, Why, closing_line, is_left, settle
 from gatewright.middleware.seal import KeyRing
-from gatewright.middleware.spending import Charge, fits, spend, spent
+from gatewright.middleware.spending import Charge, budget_locks, fits, spend, spent
+from gatewright.middleware.starts import Found, KeyReused, Overspent, Refused, Started, candidates, lock_names_of
 from gatewright.middleware.stores import StoreUnavailable
-from gatewright.middleware.transactions import Transactions
+from gatewright.middleware.transactions import Transaction, Transactions
 from gatewright.policy.settlement import Spent
 
-__all__ = ["Found", "KeyReused", "Ledger", "Overspent", "Refused", "Started"]
+__all__ = ["Ledger"]
 
 _RETENTION: Final = 86_400.0
 _POLL: Final = 0.05
@@ -39,48 +41,16 @@ _log = logging.getLogger("gatewright.ledger")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The operation is yours: run the body now, then `finish` it whatever happens."""
-
-    operation: Operation
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """
-    The operation exists, with these arguments.
-
-    *operation*'s state says what to do: `succeeded` or `failed` – release its stored outcome; `started` – `wait` for
-    it; `unknown` – say so.
-    """
-
-    operation: Operation
-
-
-@dataclass(frozen=True, slots=True)
-class KeyReused:
-    """The name was used for other arguments. Holds nothing of the first use."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overspent:
-    """A budget that had room when the call was judged has none now; nothing was written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused(Generic[T]):
-    """The checks inside the transaction refused; nothing was written."""
-
-    answer: T
-
-
 class Ledger:
     """
-    Operations and the chain of their events, in SQLite, synced in full. Any number of threads and processes.
+    Operations and the chain of their events, in SQLite or PostgreSQL, synced in full. Any number of threads and
+    processes.
 
     *keys* digest arguments; *clock* tells seconds since the epoch; a finished operation is kept for *retention*
     seconds, an unresolved one until somebody resolves it. Opening it takes care of what dead processes left behind.
+
+    Attributes:
+        store: what else belongs into the same transactions is written and read here.
     """
 
     def __init__(
@@ -94,14 +64,16 @@ class Ledger:
         self._keys = keys
         self._clock = clock
         self._retention = retention
+        self._closed = False
         self._begin()
-        self._store = Transactions(place)
+        self.store: Transactions = Transactions(place)
         _ledgers.add(self)
         self.recover_stale()
 
     def _begin(self) -> None:
         self._finished = threading.Condition()
         self._unwritten: dict[str, Ending] = {}
+        self._unstarted: dict[str, Ending] = {}
 
     def start(
         self,
@@ -122,40 +94,45 @@ class Ledger:
             StoreUnavailable: nothing was started, and nothing may run.
         """
         self._write_endings()
-        operation = None
+        begun: list[Operation] = []
+
+        def work(transaction: Transaction) -> Started | Found | KeyReused | Overspent | Refused[T]:
+            refusal = checks()
+            if refusal is not None:
+                return Refused(refusal)
+            found = self._find(transaction, proposal)
+            if isinstance(found, Found | KeyReused):
+                return found
+            if not self._spend(transaction, charges):
+                return Overspent()
+            operation = self._begun(proposal, found)
+            begun.append(operation)
+            RUNNING.add((operation.id, operation.attempt))
+            self._write_start(transaction.connection, operation, found)
+            spend(transaction.connection, charges, operation.started_at, operation.id)
+            transaction.write_line(line(operation))
+            return Started(operation)
+
         try:
-            with self._store.writing() as connection:
-                refusal = checks()
-                if refusal is not None:
-                    return Refused(refusal)
-                found = self._find(connection, proposal)
-                if isinstance(found, Found | KeyReused):
-                    return found
-                if not self._spend(connection, charges):
-                    return Overspent()
-                operation = self._begun(proposal, found)
-                RUNNING.add((operation.id, operation.attempt))
-                self._write_start(connection, operation, found)
-                spend(connection, charges, operation.started_at, operation.id)
-                self._store.write_line(connection, line(operation))
-        except BaseException:
-            if operation is not None:
-                RUNNING.discard((operation.id, operation.attempt))
+            return self._open_store().write(work, locks=lock_names_of(proposal, charges))
+        except BaseException as error:
+            self._take_back(begun, error)
             raise
-        return Started(operation)
 
     def spent(self, charges: Sequence[Charge]) -> tuple[Spent, ...]:
         """Return what is spent of the budget of each of *charges*, in order."""
-        with self._store.reading() as connection:
-            return spent(connection, charges, self._clock())
+        return self.store.read(lambda connection: spent(connection, charges, self._clock()))
 
     def charge(self, charges: Sequence[Charge]) -> bool:
         """Take *charges* for a read that is about to run; False, and nothing is taken, where one does not fit."""
-        with self._store.writing() as connection:
-            fitting = self._spend(connection, charges)
+
+        def work(transaction: Transaction) -> bool:
+            fitting = self._spend(transaction, charges)
             if fitting:
-                spend(connection, charges, self._clock(), None)
+                spend(transaction.connection, charges, self._clock(), None)
             return fitting
+
+        return self._open_store().write(work, locks=budget_locks(charges))
 
     def finish(
         self, operation: Operation, state: State, line: bytes, *, outcome: bytes | None = None, retryable: bool = False
@@ -173,13 +150,15 @@ class Ledger:
         now = self._clock()
         expires_at = now + self._retention if state in ("succeeded", "failed") else None
         ending = Ending(operation, state, now, expires_at, outcome, retryable)
+
+        def work(transaction: Transaction) -> bool:
+            if settle(transaction.connection, ending):
+                transaction.write_line(line)
+                return True
+            return self._end(transaction, ending, "after_recovery", "unknown")
+
         try:
-            with self._store.writing() as connection:
-                settled = settle(connection, ending)
-                if settled:
-                    self._store.write_line(connection, line)
-                else:
-                    settled = self._end(connection, ending, "after_recovery", "unknown")
+            return self.store.write(work)
         except StoreUnavailable:
             self._unwritten[operation.id] = ending
             raise
@@ -187,7 +166,6 @@ class Ledger:
             RUNNING.discard((operation.id, operation.attempt))
             with self._finished:
                 self._finished.notify_all()
-        return settled
 
     def wait(self, operation: Operation, seconds: float) -> Operation:
         """Return *operation* as it is once it no longer runs, or after *seconds*: then it may still be `started`."""
@@ -202,8 +180,7 @@ class Ledger:
 
     def operation(self, id: str) -> Operation | None:
         """Return the operation that callers know as *id*; one that nobody will finish reads as `unknown`."""
-        with self._store.reading() as connection:
-            row = connection.execute(statements.BY_ID, {"id": id}).mappings().first()
+        row = self.store.read(lambda connection: connection.execute(statements.BY_ID, {"id": id}).mappings().first())
         if row is None:
             return None
         found = Operation(**row)
@@ -211,67 +188,78 @@ class Ledger:
 
     def operations(self, state: State) -> tuple[Operation, ...]:
         """Return every operation in *state*, oldest first."""
-        with self._store.reading() as connection:
-            rows = connection.execute(statements.BY_STATE, {"state": state}).mappings().all()
+        rows = self.store.read(
+            lambda connection: connection.execute(statements.BY_STATE, {"state": state}).mappings().all()
+        )
         return tuple(Operation(**row) for row in rows)
 
     def recover_stale(self) -> tuple[Operation, ...]:
         """Make `unknown` what dead processes left started, write the end of those calls, and return them."""
         self._write_endings()
-        left = [found for found in self.operations("started") if is_left(found)]
-        if not left:
-            return ()
-        with self._store.writing() as connection:
-            left = [found for found in left if self._give_up(connection, found)]
-        _log.warning("%d operations of processes that are gone are unknown now", len(left))
-        return tuple(replace(found, state="unknown") for found in left)
+        found = self.operations("started")
+        left = [each for each in found if is_left(each) and self.store.write(partial(self._give_up, operation=each))]
+        if left:
+            _log.warning("%d operations of processes that are gone are unknown now", len(left))
+        return tuple(replace(each, state="unknown") for each in left)
 
     def purge(self) -> int:
         """Forget finished operations past their retention; return how many. Events and unresolved ones stay."""
-        with self._store.writing() as connection:
-            return connection.execute(statements.PURGE, {"now": self._clock()}).rowcount
+        now = self._clock()
+        return self.store.write(lambda it: it.connection.execute(statements.PURGE, {"now": now}).rowcount)
 
     def append(self, line: bytes, /) -> None:
         """Write one more line of an effect, such as a late `business_committed`, at once."""
-        with self._store.writing() as connection:
-            self._store.write_line(connection, line)
+        self.store.write(lambda transaction: transaction.write_line(line))
 
     def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
         """Give the lines of effects, oldest first: all, those of one call, or those of one interaction."""
-        return self._store.lines(call, interaction)
+        return self.store.lines(call, interaction)
 
     def flush(self) -> None:
         """Do nothing: every line is on the disk when its transaction ends."""
 
     def close(self) -> None:
-        """Let go of the store. What runs still may finish: the store is opened again for it."""
-        self._store.close()
+        """Let go of the store. Nothing starts any more; what runs may finish, for which the store is opened again."""
+        self._closed = True
+        self.store.close()
 
-    def _find(self, connection: Connection, proposal: Proposal) -> Found | KeyReused | Operation | None:
+    def _open_store(self) -> Transactions:
+        if self._closed:
+            raise StoreUnavailable("ledger, which is closed,")
+        return self.store
+
+    def _take_back(self, begun: Sequence[Operation], error: BaseException) -> None:
+        """Nothing runs; where the database was lost in the midst of the commit, the start may be there all the same."""
+        for operation in begun:
+            if isinstance(error, StoreUnavailable):
+                self._unstarted[operation.id] = Ending(operation, "failed", self._clock(), self._clock(), None, True)
+            RUNNING.discard((operation.id, operation.attempt))
+
+    def _find(self, transaction: Transaction, proposal: Proposal) -> Found | KeyReused | Operation | None:
         """Return what is to be answered; or an operation that may start again; or None where there is none."""
-        for found in _candidates(connection, proposal):
+        for found in candidates(transaction.connection, proposal):
             if found.expires_at is not None and found.expires_at <= self._clock():
-                connection.execute(statements.FORGET, {"this": found.id})
+                transaction.connection.execute(statements.FORGET, {"this": found.id})
                 continue
             matching = self._keys.matches(found.digest, found.tenant, "arguments", proposal.arguments)
             if matching is None and found.state in ("started", "unknown"):
                 matching = True  # the key is gone: nobody can say that these are other arguments
             if matching:
-                return self._answer(connection, found)
+                return self._answer(transaction, found)
             if proposal.name is not None:
                 return KeyReused()
         return None
 
-    def _answer(self, connection: Connection, found: Operation) -> Found | Operation:
+    def _answer(self, transaction: Transaction, found: Operation) -> Found | Operation:
         if found.state == "failed" and found.retryable:
             return found
         if found.state == "started" and is_left(found):
-            self._give_up(connection, found)
+            self._give_up(transaction, found)
             return Found(replace(found, state="unknown"))
         return Found(found)
 
-    def _spend(self, connection: Connection, charges: Sequence[Charge]) -> bool:
-        return not charges or fits(charges, spent(connection, charges, self._clock()))
+    def _spend(self, transaction: Transaction, charges: Sequence[Charge]) -> bool:
+        return not charges or fits(charges, spent(transaction.connection, charges, self._clock()))
 
     def _begun(self, proposal: Proposal, earlier: Operation | None) -> Operation:
         return Operation(
@@ -297,36 +285,28 @@ class Ledger:
             connection.execute(statements.FORGET, {"this": earlier.id})
         connection.execute(statements.INSERT, asdict(operation))
 
-    def _give_up(self, connection: Connection, operation: Operation) -> bool:
-        return self._end(connection, Ending(operation, "unknown", self._clock()), "process_gone")
+    def _give_up(self, transaction: Transaction, operation: Operation) -> bool:
+        return self._end(transaction, Ending(operation, "unknown", self._clock()), "process_gone")
 
-    def _end(self, connection: Connection, ending: Ending, why: Why, state: State = "started") -> bool:
-        settled = settle(connection, ending, state)
-        line = closing_line(connection, ending, why)
+    def _end(self, transaction: Transaction, ending: Ending, why: Why, state: State = "started") -> bool:
+        settled = settle(transaction.connection, ending, state)
+        line = closing_line(transaction.connection, ending, why)
         if line is not None:
-            self._store.write_line(connection, line)
+            transaction.write_line(line)
         return settled
 
     def _write_endings(self) -> None:
-        """Try again what `finish` could not write."""
+        """Try again what `finish` could not write, and take back what may have been started."""
+        for id, ending in tuple(self._unstarted.items()):
+            self.store.write(lambda it, ending=ending: settle(it.connection, ending))  # type: ignore[misc]
+            self._unstarted.pop(id, None)
         for id, ending in tuple(self._unwritten.items()):
-            with self._store.writing() as connection:
-                self._end(connection, ending, "outcome_not_written")
+            self.store.write(partial(self._end, ending=ending, why="outcome_not_written"))
             self._unwritten.pop(id, None)
 
     def _forked(self) -> None:
         RUNNING.clear()
         self._begin()
-
-
-def _candidates(connection: Connection, proposal: Proposal) -> Iterator[Operation]:
-    """Give the operations that the proposed write may be: the one of its name, or unresolved ones beside it."""
-    if proposal.name is not None:
-        rows = connection.execute(statements.BY_KEY, {"key": operation_key(proposal)})
-    else:
-        scope = {"tenant": proposal.tenant, "subject": proposal.subject, "tool": proposal.tool}
-        rows = connection.execute(statements.UNRESOLVED, {**scope, "interaction": proposal.interaction})
-    return (Operation(**row) for row in rows.mappings().all())
 
 
 _ledgers: Final[weakref.WeakSet[Ledger]] = weakref.WeakSet()

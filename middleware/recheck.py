@@ -16,12 +16,12 @@ from gatewright.middleware.call import Call, Outcome, Wait
 from gatewright.middleware.consult import Undecided, screen_bounded, settle_call
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.gate import Late
-from gatewright.middleware.ledger import Found, KeyReused, Overspent, Started
 from gatewright.middleware.operations import Operation, canonical_arguments
 from gatewright.middleware.refuse import verdict_result
 from gatewright.middleware.reserve import answer_found
 from gatewright.middleware.results import FORBIDDEN, ConflictResult, FailedResult, Result, Unauthenticated
 from gatewright.middleware.spending import Charge, charge_of
+from gatewright.middleware.starts import Found, KeyReused, Overspent, Started
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.middleware.unverified import Unverified
 from gatewright.policy.calendars import calendars_at

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from gatewright.middleware.call import Call, Wait
 from gatewright.middleware.failures import Stopped
-from gatewright.middleware.ledger import Found
 from gatewright.middleware.operations import Operation, Proposal, canonical_arguments
 from gatewright.middleware.restore import restore_result
 from gatewright.middleware.results import Ok, OkPage, Unknown
+from gatewright.middleware.starts import Found
 
 __all__ = ["answer_found", "reserve"]
 

@@ -17,7 +17,7 @@ from gatewright.middleware.tables import spending
 from gatewright.policy.model import Budget, Caller
 from gatewright.policy.settlement import Spent
 
-__all__ = ["Charge", "charge_of", "fits", "give_back", "spend", "spent"]
+__all__ = ["Charge", "budget_locks", "charge_of", "fits", "give_back", "spend", "spent"]
 
 _SPEND: Final = insert(spending)
 _GIVE_BACK: Final = delete(spending).where(spending.c.operation == bindparam("this"))
@@ -41,7 +41,12 @@ def charge_of(budget: Budget, caller: Caller, amount: float | None) -> Charge:
     """Return the charge that a call of *caller* makes; holders of different tenants or kinds never meet."""
     actor = "" if caller.actor is None else caller.actor.id
     whose = {"tenant": "", "subject": caller.subject, "actor": actor}[budget.per]
-    return Charge(budget, "\0".join((caller.tenant, budget.per, whose)), amount or 0.0)
+    return Charge(budget, "\n".join((caller.tenant, budget.per, whose)), amount or 0.0)
+
+
+def budget_locks(charges: Iterable[Charge]) -> list[str]:
+    """Return the names that a transaction locks which reads what is spent and spends more."""
+    return [f"{charge.budget.id}\n{charge.holder}" for charge in charges]
 
 
 def spent(connection: Connection, charges: Sequence[Charge], now: float) -> tuple[Spent, ...]:

@@ -1,35 +1,47 @@
 """
-What do our stores hold? One schema for SQLite and PostgreSQL, with its version, as SQLAlchemy Core tables.
+What do our stores hold? One schema for SQLite and PostgreSQL, as SQLAlchemy Core tables: the newest version of it.
 
-Journal and ledger share it, so either may live in one database or in two. Holds no statements and opens nothing.
+Journal, ledger and revocations share it, so all may live in one database. How older stores become like this is told in
+`migrations`. Holds no statements and opens nothing.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Boolean, Column, Float, Index, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
 
-__all__ = ["SCHEMA_VERSION", "about", "event_line", "metadata", "operation", "spending"]
-
-SCHEMA_VERSION: Final = 1
+__all__ = ["event_line", "metadata", "migration", "operation", "revocation", "spending"]
 
 metadata: Final = MetaData()
+_Number: Final = BigInteger().with_variant(Integer, "sqlite")
 
-about: Final = Table(
-    "about",
+migration: Final = Table(
+    "migration",
     metadata,
-    Column("name", String(40), primary_key=True),
-    Column("value", String(200), nullable=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("name", String(60), nullable=False),
 )
-"""Facts of the store itself: `schema_version`."""
+"""Which migrations this store has had; the highest number is its version."""
 
 event_line: Final = Table(
     "event_line",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", _Number, primary_key=True, autoincrement=True),
     Column("chain", String(40), nullable=False),
-    Column("position", Integer, nullable=False),
+    Column("position", _Number, nullable=False),
     Column("at", String(27), nullable=False),
     Column("call", String(32)),
     Column("interaction", String),
@@ -68,9 +80,9 @@ operation: Final = Table(
     Column("trace", String, nullable=False),
     Column("view", String(64), nullable=False),
     Column("owner", String, nullable=False),
-    Column("started_at", Float, nullable=False),
-    Column("finished_at", Float),
-    Column("expires_at", Float),
+    Column("started_at", Double, nullable=False),
+    Column("finished_at", Double),
+    Column("expires_at", Double),
     Column("retryable", Boolean, nullable=False),
     Column("outcome", LargeBinary),
     UniqueConstraint("key", name="operation_key"),
@@ -85,14 +97,37 @@ Index("operation_state", operation.c.state, operation.c.expires_at)
 spending: Final = Table(
     "spending",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", _Number, primary_key=True, autoincrement=True),
     Column("budget", String, nullable=False),
     Column("holder", String, nullable=False),
-    Column("at", Float, nullable=False),
-    Column("amount", Float, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("amount", Double, nullable=False),
     Column("operation", String(32)),
 )
 """One row an executed call and budget. *operation* is the write that it paid for, null for a read."""
 
 Index("spending_used", spending.c.budget, spending.c.holder, spending.c.at)
 Index("spending_operation", spending.c.operation)
+
+revocation: Final = Table(
+    "revocation",
+    metadata,
+    Column("id", _Number, primary_key=True, autoincrement=True),
+    Column("kind", String(10), nullable=False),
+    Column("value", String, nullable=False),
+    Column("issuer", String, nullable=False),
+    Column("tenant", String, nullable=False),
+    Column("until", Double),
+    Column("at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("reason", String, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""
+One row a revocation, only ever added to: the highest id says how new what one has seen is, so ids are never used again.
+
+*kind* says what *value* is the id of. *issuer* and *tenant* are "" where the row counts for all. *until* is the time
+of issue up to which tokens are meant, null where it does not matter. Past *expires_at* no such token is left.
+"""
+
+Index("revocation_expires_at", revocation.c.expires_at)

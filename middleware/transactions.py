@@ -1,8 +1,8 @@
 """
-How is the ledger's store written? One transaction at a time in a process, synced in full, with its chain of events.
+How is the ledger's store written? In transactions that several callers share, synced in full, with a chain of events.
 
-In come statements and lines; they are durable together when a transaction ends, or none of them is there. A forked
-child opens the store anew and never touches its parent's connection.
+In comes work that reads and writes through a connection; it is durable when `write` returns, or nothing of it is there.
+A forked child opens connections of its own and never touches its parent's.
 """
 
 from __future__ import annotations
@@ -10,109 +10,220 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DatabaseError
 
-from gatewright.middleware.journal import insert_lines, stored_lines
+from gatewright.middleware.combine import Combiner, Job
+from gatewright.middleware.journal import insert_lines, select_lines, stored_lines
 from gatewright.middleware.linking import Chain
-from gatewright.middleware.stores import StoreUnavailable, abandon, is_in_memory, open_store
+from gatewright.middleware.stores import StoreUnavailable, abandon, is_in_memory, lock_names, open_store
 
-__all__ = ["Transactions"]
+__all__ = ["Transaction", "Transactions"]
+
+T = TypeVar("T")
+
+
+class Transaction:
+    """
+    What one caller does inside a transaction.
+
+    Attributes:
+        connection: reads what is committed, and what was written here before.
+        lines: what goes to the end of the chain of effects when the transaction commits.
+    """
+
+    __slots__ = ("connection", "lines")
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection: Connection = connection
+        self.lines: list[bytes] = []
+
+    def write_line(self, line: bytes) -> None:
+        """Write *line* to the chain of effects."""
+        self.lines.append(line)
+
+
+Work: TypeAlias = Callable[[Transaction], Any]
 
 
 class Transactions:
-    """The ledger's store and its chain of effects; opened at once, and again after a fork."""
+    """
+    The ledger's store and its chain of effects; opened at once, and anew after a fork.
+
+    Attributes:
+        engine: for reading beside the transactions. place: where the store is.
+    """
 
     def __init__(self, place: str | Path) -> None:
-        self._place = place
+        self.place: str | Path = place
+        self.engine: Engine = open_store(place, "ledger", "full")
+        self._closed = False
         self._begin()
-        self._open()
         _all.add(self)
 
     def _begin(self) -> None:
-        self._lock = threading.Lock()
         self._chain = Chain("effects")
-        self._engine: Engine | None = None
         self._connection: Connection | None = None
+        self._alone = threading.Lock()
+        self._combiner: Combiner[Work] = Combiner(self._run)
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def write(self, work: Callable[[Transaction], T], *, locks: Sequence[str] = (), shared: Sequence[str] = ()) -> T:
         """
-        Give the connection inside a transaction that nothing else writes beside.
+        Do *work* inside a transaction, and return what it returned once that is committed and synced.
+
+        Other callers' work may be in the same transaction, before it or after it; what *work* raises undoes its own
+        writes alone. It may run in another caller's thread, must be quick, and asks for no transaction itself.
+
+        On PostgreSQL transactions of several processes overlap. No other one that names one of *locks* is under way at
+        the same time, nor one that names it *shared*; on SQLite none is anyway.
 
         Raises:
-            StoreUnavailable: it could not be begun, carried out or committed; nothing of it is there.
+            StoreUnavailable: it could not be begun, carried out or committed. Only where the database was lost in
+                the middle of the commit may it be there all the same.
         """
-        with self._lock:
-            chain = (self._chain.position, self._chain.prev)
-            try:
-                connection = self._open().execution_options(reading=False)
-                with connection.begin():
-                    yield connection
-            except BaseException as error:
-                self._chain.position, self._chain.prev = chain
-                if not isinstance(error, DatabaseError):
-                    raise
-                self._drop()
-                raise StoreUnavailable("ledger") from error
+        job: Job[Work] = Job(work, locks, shared)
+        self._combiner.carry_out(job)
+        if job.error is not None:
+            raise job.error
+        return cast("T", job.answer)
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Give the connection inside a transaction that only reads."""
-        with self._lock:
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """
+        Do *work* inside a transaction that only reads, beside those that write.
+
+        Raises:
+            StoreUnavailable: the store cannot be read.
+        """
+        if is_in_memory(self.engine):
+            return self.write(lambda transaction: work(transaction.connection))
+        try:
             try:
-                connection = self._open().execution_options(reading=True)
-                with connection.begin():
-                    yield connection
+                return self._read(work)
             except DatabaseError as error:
-                self._drop()
-                raise StoreUnavailable("ledger") from error
-
-    def write_line(self, connection: Connection, line: bytes) -> None:
-        """Write *line* at the end of the chain, within the transaction of *connection*."""
-        insert_lines(connection.exec_driver_sql, self._chain, [line])
+                if not error.connection_invalidated:
+                    raise
+                return self._read(work)  # the server was restarted, and every connection of the pool is gone
+        except DatabaseError as error:
+            raise StoreUnavailable("ledger") from error
 
     def lines(self, call: str | None, interaction: str | None) -> Iterator[bytes]:
         """Give the lines that are committed, oldest first."""
-        with self._lock:
-            self._open()
-            engine = self._engine
-            if engine is None:
-                raise StoreUnavailable("ledger")
-            if is_in_memory(engine):
-                return iter(tuple(stored_lines(engine, "ledger", call, interaction)))
-        return stored_lines(engine, "ledger", call, interaction)
+        if is_in_memory(self.engine):
+            return iter(self.read(lambda connection: tuple(select_lines(connection, call, interaction))))
+        return stored_lines(self.engine, "ledger", call, interaction)
 
     def close(self) -> None:
-        """Let go of the store."""
-        with self._lock:
-            self._drop(for_good=True)
+        """Let go of the store. It is opened again for what is still written to it; one in memory is gone for good."""
+        with self._alone:
+            self._closed = True
+            self._drop()
+            self.engine.dispose()
 
-    def _open(self) -> Connection:
-        if self._engine is None:
-            self._engine = open_store(self._place, "ledger", "full")
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        with self.engine.connect().execution_options(reading=True) as connection, connection.begin():
+            return work(connection)
+
+    def _run(self, batch: Sequence[Job[Work]]) -> None:
+        """Carry out *batch* in one transaction; where that fails, nobody's work was done."""
+        chain = (self._chain.position, self._chain.prev)
+        failure: BaseException | None = None
+        try:
+            with self._alone:
+                self._carry_out(batch)
+        except BaseException as error:  # noqa: BLE001 - it is raised by whom it concerns
+            failure = error
+            self._chain.position, self._chain.prev = chain
+            self._drop()
+        if failure is not None:
+            _refuse(batch, failure)
+
+    def _carry_out(self, batch: Sequence[Job[Work]]) -> None:
+        connection = self._begun(batch)
+        with connection.get_transaction() or connection.begin():
+            lines: list[bytes] = []
+            for job in batch:
+                lines += _done(job, connection, nested=len(batch) > 1)
+            if lines:
+                insert_lines(connection.exec_driver_sql, self._chain, lines, connection.dialect.name)
+
+    def _begun(self, batch: Sequence[Job[Work]]) -> Connection:
+        """Return the connection in a transaction that holds every lock of *batch*."""
+        is_old = self._connection is not None
+        try:
+            return self._locked(batch)
+        except DatabaseError:
+            self._drop()
+            if not is_old:
+                raise
+            return self._locked(batch)  # nothing has been done yet, and the server may have been restarted
+
+    def _locked(self, batch: Sequence[Job[Work]]) -> Connection:
         if self._connection is None:
-            self._connection = self._engine.connect()
+            if self._closed and is_in_memory(self.engine):
+                raise StoreUnavailable("ledger")
+            self._connection = self.engine.connect()
+        self._connection.begin()
+        names = {name for job in batch for name in job.locks}
+        lock_names(self._connection, names, {name for job in batch for name in job.shared} - names)
         return self._connection
 
-    def _drop(self, for_good: bool = False) -> None:
+    def _drop(self) -> None:
         """Close the connection, which may be of no more use; a store in memory lives as long as its engine."""
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
-        if for_good and self._engine is not None:
-            self._engine.dispose()
-            self._engine = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except DatabaseError:
+                connection.invalidate()
 
     def forked(self) -> None:
         """Begin anew in a forked child."""
-        abandon(self._engine, self._connection)
+        if is_in_memory(self.engine):
+            abandon(None, self._connection, self.engine)
+            self.engine = open_store(self.place, "ledger", "full")
+        else:
+            abandon(self.engine, self._connection)
         self._begin()
+
+
+def _done(job: Job[Work], connection: Connection, *, nested: bool) -> list[bytes]:
+    """Do one job, whose failure undoes its own writes alone; return its lines."""
+    transaction = Transaction(connection)
+    if not nested:
+        job.answer = job.work(transaction)
+        return transaction.lines
+    connection.exec_driver_sql("SAVEPOINT job")
+    try:
+        job.answer = job.work(transaction)
+    except Exception as error:  # noqa: BLE001 - its caller raises it
+        job.error = _told(error)
+        connection.exec_driver_sql("ROLLBACK TO SAVEPOINT job")
+        transaction.lines.clear()
+    connection.exec_driver_sql("RELEASE SAVEPOINT job")
+    return transaction.lines
+
+
+def _refuse(batch: Sequence[Job[Work]], failure: BaseException) -> None:
+    """Tell every caller of *batch* that nothing was done; an interruption is told to the first, whose thread it hit."""
+    for job in batch:
+        is_own = len(batch) == 1 or (job is batch[0] and not isinstance(failure, Exception))
+        if job.error is None or is_own:
+            job.error = _told(failure) if is_own else _lost(failure)
+
+
+def _told(error: BaseException) -> BaseException:
+    """Return what whoever asked for the work is told."""
+    return _lost(error) if isinstance(error, DatabaseError) else error
+
+
+def _lost(cause: BaseException) -> StoreUnavailable:
+    lost = StoreUnavailable("ledger")
+    lost.__cause__ = cause
+    return lost
 
 
 _all: Final[weakref.WeakSet[Transactions]] = weakref.WeakSet()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.cli.events import RecordedLines, show_call, show_interaction
-from gatewright.middleware.journal import JsonLinesJournal, SqliteJournal, open_journal
+from gatewright.middleware.journal import JsonLinesJournal, StoreJournal, open_journal
 from gatewright.middleware.record import Trail
 from gatewright.middleware.stores import StoreUnavailable
 
@@ -35,7 +35,7 @@ def test_a_call_is_shown_while_the_journal_is_open(tmp_path: Path, name: str) ->
 
 def test_an_interaction_is_one_line_a_call(tmp_path: Path) -> None:
     """From several stores; what has no end is pending."""
-    one, other = SqliteJournal(tmp_path / "events.db"), JsonLinesJournal(tmp_path / "events.jsonl")
+    one, other = StoreJournal(tmp_path / "events.db"), JsonLinesJournal(tmp_path / "events.jsonl")
     done, pending = a_call(), a_call("orders.refund", answered=False)
     one.append(done.line())
     other.append(pending.line())
@@ -50,7 +50,7 @@ def test_an_interaction_is_one_line_a_call(tmp_path: Path) -> None:
 
 def test_what_nobody_knows_is_no_empty_story(tmp_path: Path) -> None:
     """A call or interaction that no store has is a LookupError."""
-    SqliteJournal(tmp_path / "events.db").close()
+    StoreJournal(tmp_path / "events.db").close()
     with pytest.raises(LookupError):
         show_call("0" * 32, [tmp_path / "events.db"])
     with pytest.raises(LookupError):

@@ -8,7 +8,7 @@ import pytest
 
 from gatewright.middleware.history import call_events, interaction_events, is_answered, tell_call
 from gatewright.middleware.identifiers import new_id
-from gatewright.middleware.journal import MemoryJournal, SqliteJournal
+from gatewright.middleware.journal import MemoryJournal, StoreJournal
 from gatewright.middleware.record import Trail, event_line
 
 AT = 1_796_032_800.5
@@ -44,7 +44,7 @@ def test_a_call_is_gathered_from_every_store_in_order() -> None:
 
 def test_an_interaction_is_rebuilt_with_what_is_pending(tmp_path: Path) -> None:
     """Each call in the order it came in; the one without an end is seen to have none."""
-    journal = SqliteJournal(tmp_path / "events.db")
+    journal = StoreJournal(tmp_path / "events.db")
     done, other, pending = begin(), begin(interaction="chat-2"), begin("orders.refund", AT + 60)
     done.answer("ok")
     for trail in (pending, other, done):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import os
-import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import create_engine
 
+from databases import new_store
 from gatewright.middleware.identifiers import new_id
 from gatewright.middleware.journal import (
     Journal,
@@ -18,14 +20,13 @@ from gatewright.middleware.journal import (
     JournalUnavailable,
     JsonLinesJournal,
     MemoryJournal,
-    SqliteJournal,
+    StoreJournal,
     insert_lines,
     open_journal,
 )
 from gatewright.middleware.linking import Chain, link_hash
 from gatewright.middleware.record import Trail
 from gatewright.middleware.stores import StoreUnavailable
-from gatewright.middleware.tables import SCHEMA_VERSION
 from gatewright.middleware.writer import Writer
 from gatewright.policy.errors import Misuse
 
@@ -40,11 +41,12 @@ def a_line(interaction: str | None = None, tool: str = "logs.query") -> tuple[st
     return trail.call, trail.line()
 
 
-@pytest.fixture(params=["memory", "jsonl", "sqlite"])
+@pytest.fixture(params=["memory", "jsonl", "sqlite", "postgresql"])
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
     """Each kind of journal."""
-    kinds = {"memory": "memory", "jsonl": tmp_path / "events.jsonl", "sqlite": tmp_path / "events.db"}
-    opened = open_journal(kinds[request.param])
+    kind: str = request.param
+    places = {"memory": "memory", "jsonl": tmp_path / "events.jsonl", "sqlite": tmp_path / "events.db"}
+    opened = open_journal(places[kind] if kind in places else new_store(kind, tmp_path))
     yield opened
     opened.close()
 
@@ -67,9 +69,24 @@ def test_a_journal_is_a_journal(journal: Journal) -> None:
     assert isinstance(journal, Journal)
 
 
-def test_many_threads_lose_nothing(tmp_path: Path) -> None:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a journal will be."""
+    return new_store(request.param, tmp_path)
+
+
+def rows_of(place: str, question: str) -> list[tuple[Any, ...]]:
+    """Ask the store at *place* directly."""
+    engine = create_engine(place)
+    with engine.connect() as connection:
+        rows = [tuple(row) for row in connection.exec_driver_sql(question)]
+    engine.dispose()
+    return rows
+
+
+def test_many_threads_lose_nothing(place: str) -> None:
     """Lines of eight threads are all there, and drained counts them."""
-    journal = SqliteJournal(tmp_path / "events.db")
+    journal = StoreJournal(place)
     lines = [[a_line()[1] for _ in range(500)] for _ in range(8)]
     threads = [threading.Thread(target=lambda mine=mine: [journal.append(line) for line in mine]) for mine in lines]
     for thread in threads:
@@ -82,29 +99,27 @@ def test_many_threads_lose_nothing(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_closing_writes_what_is_queued(tmp_path: Path) -> None:
+def test_closing_writes_what_is_queued(place: str) -> None:
     """Nothing that was taken is lost, and nothing more is taken."""
-    journal = SqliteJournal(tmp_path / "events.db")
+    journal = StoreJournal(place)
     lines = [a_line()[1] for _ in range(3_000)]
     for line in lines:
         journal.append(line)
     journal.close()
     with pytest.raises(JournalUnavailable):
         journal.append(lines[0])
-    again = SqliteJournal(tmp_path / "events.db")
+    again = StoreJournal(place)
     assert list(again.iter_lines()) == lines
     again.close()
 
 
-def test_the_chain_links_every_line(tmp_path: Path) -> None:
+def test_the_chain_links_every_line(place: str) -> None:
     """Positions have no gap, and each hash covers the one before it."""
-    journal = SqliteJournal(tmp_path / "events.db")
+    journal = StoreJournal(place)
     for _ in range(1_500):
         journal.append(a_line()[1])
     journal.close()
-    rows = sqlite3.connect(tmp_path / "events.db").execute(
-        "SELECT chain, position, prev, line, hash FROM event_line ORDER BY id"
-    )
+    rows = rows_of(place, "SELECT chain, position, prev, line, hash FROM event_line ORDER BY id")
     before, expected = bytes(32), -1
     for expected, (chain, position, prev, line, linked) in enumerate(rows):
         assert (position, prev) == (expected, before)
@@ -228,9 +243,9 @@ def test_flushing_a_failing_store_does_not_wait_for_ever(caplog: pytest.LogCaptu
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_child_writes_a_chain_of_its_own(tmp_path: Path) -> None:
+def test_a_forked_child_writes_a_chain_of_its_own(place: str) -> None:
     """Lines of parent and child are all there, once, in two chains."""
-    journal = SqliteJournal(tmp_path / "events.db")
+    journal = StoreJournal(place)
     journal.append(a_line()[1])
     journal.flush()
     before = a_line()[1]
@@ -243,20 +258,8 @@ def test_a_forked_child_writes_a_chain_of_its_own(tmp_path: Path) -> None:
     assert os.waitpid(child, 0)[1] == 0
     journal.append(a_line()[1])
     journal.close()
-    rows = sqlite3.connect(tmp_path / "events.db").execute(
-        "SELECT count(*), min(position) FROM event_line GROUP BY chain ORDER BY 1"
-    )
-    assert rows.fetchall() == [(1, 0), (3, 0)]
-
-
-def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
-    """A newer Gatewright's store is not touched."""
-    SqliteJournal(tmp_path / "events.db").close()
-    with sqlite3.connect(tmp_path / "events.db") as connection:
-        connection.execute("UPDATE about SET value = ?", (str(SCHEMA_VERSION + 1),))
-    connection.close()
-    with pytest.raises(Misuse, match="schema version"):
-        SqliteJournal(tmp_path / "events.db")
+    rows = rows_of(place, "SELECT count(*), min(position) FROM event_line GROUP BY chain ORDER BY 1")
+    assert rows == [(1, 0), (3, 0)]
 
 
 @pytest.mark.parametrize("place", ["/nowhere/at/all/events.db", "/nowhere/at/all/events.jsonl"])

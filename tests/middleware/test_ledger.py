@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,13 +15,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine
 
+from databases import new_store
 from gatewright.middleware import statements
 from gatewright.middleware.identifiers import new_id
-from gatewright.middleware.ledger import Found, KeyReused, Ledger, Refused, Started
+from gatewright.middleware.ledger import Ledger
 from gatewright.middleware.operations import Operation, Proposal, canonical_arguments
 from gatewright.middleware.record import Trail, event_line, expand
 from gatewright.middleware.recovery import RUNNING
 from gatewright.middleware.seal import KeyRing
+from gatewright.middleware.starts import Found, KeyReused, Refused, Started
 from gatewright.middleware.stores import StoreUnavailable
 
 SECRET = "s" * 32
@@ -93,10 +94,16 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a ledger will be that several processes share."""
+    return new_store(request.param, tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "memory"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Ledger]:
-    """A ledger in a file, and one in memory."""
-    place = tmp_path / "ledger.db" if request.param == "file" else ":memory:"
+    """A ledger in a file, one on a server, and one in memory."""
+    place = ":memory:" if request.param == "memory" else new_store(request.param, tmp_path)
     opened = Ledger(place, KeyRing.from_secret(SECRET), clock=clock)
     yield opened
     opened.close()
@@ -291,10 +298,10 @@ def test_a_finished_operation_is_forgotten_after_its_retention(ledger: Ledger, c
     assert kinds(ledger, done.trail.call) != []
 
 
-def test_several_ledgers_of_one_process_share_a_store(tmp_path: Path) -> None:
+def test_several_ledgers_of_one_process_share_a_store(place: str) -> None:
     """What runs under one is in flight for the other, not left behind."""
     keys = KeyRing.from_secret(SECRET)
-    one, other = Ledger(tmp_path / "ledger.db", keys), Ledger(tmp_path / "ledger.db", keys)
+    one, other = Ledger(place, keys), Ledger(place, keys)
     write = Write("refund-1")
     operation = start(one, write)
     answer = ask(other, Write("refund-1"))
@@ -318,6 +325,7 @@ def at_once(call: Callable[[], None], count: int) -> None:
 
 CHILD = """
 import sys
+sys.path.insert(0, "tests")
 from tests.middleware.test_ledger import *
 ledger = Ledger(sys.argv[1], KeyRing.from_secret(SECRET))
 write = Write("refund-1")
@@ -330,10 +338,9 @@ sys.stdin.read()
 @pytest.mark.case(88)
 @pytest.mark.promise("P8")
 @pytest.mark.promise("P9")
-def test_a_process_killed_inside_the_tool_leaves_an_unknown_operation(tmp_path: Path) -> None:
+def test_a_process_killed_inside_the_tool_leaves_an_unknown_operation(place: str) -> None:
     """After kill -9 and a restart it is unknown, its call has its terminal event, and a retry does not run it."""
-    place = tmp_path / "ledger.db"
-    command = [sys.executable, "-c", CHILD, str(place)]
+    command = [sys.executable, "-c", CHILD, place]
     root = Path(__file__).parents[2]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) as child:
         assert child.stdout is not None
@@ -349,9 +356,8 @@ def test_a_process_killed_inside_the_tool_leaves_an_unknown_operation(tmp_path: 
     ledger.close()
 
 
-def test_an_unresolved_operation_outlives_its_keys(tmp_path: Path) -> None:
+def test_an_unresolved_operation_outlives_its_keys(place: str) -> None:
     """Under new keys nobody can say whether arguments are the same: unknown stays unknown, a finished one conflicts."""
-    place = tmp_path / "ledger.db"
     before = Ledger(place, KeyRing.from_secret(SECRET))
     for name in (None, "refund-1"):
         write = Write(name)
@@ -367,9 +373,8 @@ def test_an_unresolved_operation_outlives_its_keys(tmp_path: Path) -> None:
     after.close()
 
 
-def test_rotated_keys_still_find_an_operation(tmp_path: Path) -> None:
+def test_rotated_keys_still_find_an_operation(place: str) -> None:
     """As long as the old secret is in the ring."""
-    place = tmp_path / "ledger.db"
     before = Ledger(place, KeyRing.from_secret(SECRET))
     run(before, Write("refund-1"))
     before.close()
@@ -380,9 +385,9 @@ def test_rotated_keys_still_find_an_operation(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_child_has_operations_of_its_own(tmp_path: Path) -> None:
+def test_a_forked_child_has_operations_of_its_own(place: str) -> None:
     """Its parent's are in flight for it, it writes a chain of its own, and dying it leaves unknown ones."""
-    ledger = Ledger(tmp_path / "ledger.db", KeyRing.from_secret(SECRET))
+    ledger = Ledger(place, KeyRing.from_secret(SECRET))
     write = Write("refund-1")
     operation = start(ledger, write)
     child = os.fork()
@@ -397,9 +402,9 @@ def test_a_forked_child_has_operations_of_its_own(tmp_path: Path) -> None:
     ledger.close()
 
 
-def test_an_owner_that_lives_after_all_settles_what_was_given_up(tmp_path: Path) -> None:
+def test_an_owner_that_lives_after_all_settles_what_was_given_up(place: str) -> None:
     """Its outcome is the evidence; the call keeps the one terminal event that recovery wrote."""
-    ledger = Ledger(tmp_path / "ledger.db", KeyRing.from_secret(SECRET))
+    ledger = Ledger(place, KeyRing.from_secret(SECRET))
     write = Write("refund-1")
     operation = start(ledger, write)
     RUNNING.discard((operation.id, operation.attempt))
@@ -412,42 +417,46 @@ def test_an_owner_that_lives_after_all_settles_what_was_given_up(tmp_path: Path)
     ledger.close()
 
 
-def test_a_store_that_cannot_be_written_starts_nothing(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_starts_nothing(place: str) -> None:
     """A ledger whose tables are gone refuses, and says so as StoreUnavailable."""
-    ledger = Ledger(tmp_path / "ledger.db", KeyRing.from_secret(SECRET))
-    break_store(tmp_path / "ledger.db")
+    ledger = Ledger(place, KeyRing.from_secret(SECRET))
+    break_store(place)
     write = Write()
     with pytest.raises(StoreUnavailable):
         ledger.start(write.proposal, lambda: None, write.start_line)
     ledger.close()
 
 
-def break_store(path: Path) -> None:
+def break_store(place: str) -> None:
     """Take the table of operations away."""
-    with sqlite3.connect(path) as connection:
-        connection.execute("ALTER TABLE operation RENAME TO gone")
-    connection.close()
+    rename(place, "operation", "gone")
 
 
-def mend_store(path: Path) -> None:
+def mend_store(place: str) -> None:
     """Bring it back."""
-    with sqlite3.connect(path) as connection:
-        connection.execute("ALTER TABLE gone RENAME TO operation")
-    connection.close()
+    rename(place, "gone", "operation")
+
+
+def rename(place: str, before: str, after: str) -> None:
+    """Rename a table of the store at *place*."""
+    engine = create_engine(place)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"ALTER TABLE {before} RENAME TO {after}")
+    engine.dispose()
 
 
 @pytest.mark.promise("P8")
-def test_an_outcome_that_could_not_be_written_is_written_later(tmp_path: Path) -> None:
+def test_an_outcome_that_could_not_be_written_is_written_later(place: str) -> None:
     """Until then the operation is unknown to everybody, and nothing new starts; its call ends once, as unknown."""
-    ledger = Ledger(tmp_path / "ledger.db", KeyRing.from_secret(SECRET))
+    ledger = Ledger(place, KeyRing.from_secret(SECRET))
     write = Write("refund-1")
     operation = start(ledger, write)
-    break_store(tmp_path / "ledger.db")
+    break_store(place)
     with pytest.raises(StoreUnavailable):
         ledger.finish(operation, "succeeded", write.end_line(), outcome=b"done")
     with pytest.raises(StoreUnavailable):
         ask(ledger, Write("refund-2"))
-    mend_store(tmp_path / "ledger.db")
+    mend_store(place)
     found = ledger.operation(operation.id)
     assert found is not None
     assert found.state == "unknown"
@@ -460,9 +469,11 @@ def test_an_outcome_that_could_not_be_written_is_written_later(tmp_path: Path) -
 
 def test_no_question_of_the_ledger_reads_every_operation(ledger: Ledger) -> None:
     """Each is answered by an index, however many operations are kept."""
+    if ledger.store.engine.dialect.name != "sqlite":
+        pytest.skip("PostgreSQL plans by what is in the tables; the indexes are the same")
     dialect = create_engine("sqlite://").dialect
     asked = ["BY_ID", "BY_KEY", "BY_STATE", "UNRESOLVED", "PURGE", "SETTLE", "FORGET", "CALL_LINES"]
-    with ledger._store.reading() as connection:
+    with ledger.store.engine.connect() as connection:
         for name in asked:
             question = str(getattr(statements, name).compile(dialect=dialect))
             question = re.sub(r"\(__\[POSTCOMPILE_\w+\]\)", "(?, ?)", question)

@@ -13,7 +13,7 @@ import pytest
 from gatewright.middleware.linking import link_hash
 from gatewright.middleware.record import event_line
 from gatewright.middleware.stores import StoreUnavailable
-from gatewright.middleware.transactions import Transactions
+from gatewright.middleware.transactions import Transaction, Transactions
 
 AT = 1_796_032_800.0
 LIMITED = """
@@ -39,15 +39,17 @@ print(written + 1)
 
 def write(store: Transactions) -> None:
     """Write one line in a transaction of its own."""
-    with store.writing() as connection:
-        store.write_line(connection, event_line("policy_loaded", AT, rules=3))
+    store.write(lambda it: it.write_line(event_line("policy_loaded", AT, rules=3)))
 
 
 def write_and_fail(store: Transactions) -> None:
     """Write one line, and come to grief before the transaction ends."""
-    with store.writing() as connection:
-        store.write_line(connection, event_line("policy_loaded", AT, rules=4))
+
+    def work(transaction: Transaction) -> None:
+        transaction.write_line(event_line("policy_loaded", AT, rules=4))
         raise LookupError
+
+    store.write(work)
 
 
 def check_chain(path: Path, count: int) -> None:
@@ -79,13 +81,15 @@ def test_two_connections_wait_for_each_other(tmp_path: Path) -> None:
     together = threading.Barrier(2)
     failed: list[Exception] = []
 
+    def count_and_write(transaction: Transaction) -> None:
+        transaction.connection.exec_driver_sql("SELECT count(*) FROM event_line").scalar()
+        transaction.write_line(event_line("policy_loaded", AT, rules=3))
+
     def count_up(store: Transactions) -> None:
         together.wait()
         try:
             for _ in range(50):
-                with store.writing() as connection:
-                    connection.exec_driver_sql("SELECT count(*) FROM event_line").scalar()
-                    store.write_line(connection, event_line("policy_loaded", AT, rules=3))
+                store.write(count_and_write, locks=["lines"])
         except StoreUnavailable as error:
             failed.append(error)
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.middleware.journal import SqliteJournal
+from gatewright.middleware.journal import StoreJournal
 
 SCRIPT = """
 import sys
-from gatewright.middleware.journal import SqliteJournal
+from gatewright.middleware.journal import StoreJournal
 from gatewright.middleware.record import Trail
 trail = Trail(0.0)
 trail.answer("ok")
-SqliteJournal(sys.argv[1]).append(trail.line())
+StoreJournal(sys.argv[1]).append(trail.line())
 """
 
 
@@ -26,6 +26,6 @@ def test_a_process_that_closes_nothing_loses_no_line(tmp_path: Path) -> None:
     place = tmp_path / "events.db"
     for _ in range(3):
         subprocess.run([sys.executable, "-c", SCRIPT, str(place)], check=True)
-    journal = SqliteJournal(place)
+    journal = StoreJournal(place)
     assert len(list(journal.iter_lines())) == 3
     journal.close()
