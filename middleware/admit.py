@@ -38,6 +38,8 @@ def admit(call: Call) -> Stopped | None:
     """Let the call go on where an entry is open for its caller, and the registered tool is the accepted one."""
     runtime, snapshot, name = call.runtime, call.snapshot, call.tool_name
     call.progress = runtime.interactions.progress(call.interaction, call.caller)
+    if call.progress.is_guessing(call.now, runtime.bounds.guesses):
+        return _guessing(call)
     call.context = context_of(call, snapshot)
     view = verdict.admit(snapshot, call.caller, name, call.context)
     tool = runtime.tools.get(name)
@@ -63,6 +65,14 @@ def context_of(call: Call, snapshot: Snapshot) -> JsonObject:
     now = dt.datetime.fromtimestamp(call.now, dt.UTC)
     called = () if call.progress is None else call.progress.called
     return context_at(snapshot.policies.names.calendars, now, called, call.given_context)
+
+
+def _guessing(call: Call) -> Stopped:
+    """Refuse, whatever is called: this caller was refused too often in this interaction."""
+    call.trail.add(
+        "tool_selected", outcome="refused", reason="guessing", revision=call.snapshot.revision, tool=call.tool_name
+    )
+    return call.stop(FORBIDDEN)
 
 
 def _refuse(call: Call) -> Stopped:

@@ -77,10 +77,12 @@ class Call:
     """
 
     __slots__ = (
+        "altered",
         "awaited",
         "caller",
         "cause",
         "context",
+        "cursors",
         "deadline",
         "decoded",
         "entered",
@@ -135,6 +137,7 @@ class Call:
     deadline: float | None
     decoded: Decoded
     screened: Screened
+    cursors: Mapping[str, str]
     verdict: Verdict
     records: Records
     proposal: Proposal
@@ -145,6 +148,7 @@ class Call:
     entered: bool
     touched: bool
     value: object
+    altered: bool
     result: Result
 
     def __init__(
@@ -179,6 +183,7 @@ class Call:
         self.entered = False
         self.touched = False
         self.injected = _NOTHING
+        self.cursors = _NOTHING
 
     @property
     def id(self) -> str:

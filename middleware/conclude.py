@@ -87,6 +87,8 @@ def _counted(call: Call, result: Result) -> Result:
     progress = call.progress
     if progress is None:
         return result
+    if result.status == "forbidden":
+        progress.count_denied(call.now)
     if isinstance(result, Ok | OkPage) and progress.listed and schema_changed(call):
         result = replace(result, schema_changed=True)
     if isinstance(result, FailedResult) and result.retryable:

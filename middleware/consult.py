@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from gatewright.middleware.call import Call, Wait
+from gatewright.middleware.cursor import open_cursors
 from gatewright.middleware.load import load_records
 from gatewright.middleware.spending import charge_of
 from gatewright.middleware.stores import StoreUnavailable
@@ -43,9 +44,12 @@ def is_bounded(call: Call) -> bool:
 
 
 def screen_call(call: Call) -> Screened:
-    """Put the arguments through POLICY's stages (a) to (c) and the tool's business rules, in this thread."""
-    decoded = call.decoded
-    return screen(call.view, decoded.value, call.tool.supply, call.context, integral_floats=decoded.integral_floats)
+    """Put the arguments through POLICY's stages (a) to (c) and the tool's business rules, and open its cursor."""
+    decoded, tool = call.decoded, call.tool
+    screened = screen(call.view, decoded.value, tool.supply, call.context, integral_floats=decoded.integral_floats)
+    if tool.cursor is not None:
+        call.cursors = open_cursors(call, screened)
+    return screened
 
 
 def screen_bounded(call: Call) -> _Asking[Screened]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any
+from typing import Any, get_args, get_origin
 from weakref import WeakKeyDictionary
 
 import pydantic_core
@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 
 from gatewright.middleware.call import Call
 from gatewright.middleware.failures import stop
+from gatewright.middleware.page import Stamped
 from gatewright.middleware.perform import finish, finish_async, perform, perform_async
 from gatewright.middleware.registration import Tool
 from gatewright.middleware.results import Ok, OkPage, Result
@@ -130,7 +131,7 @@ def _arguments(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
         each = known.get(name)
         if each is not None and each.source == "injected":
             injected[name] = value
-        elif each is None or each.source != "caller":
+        elif each is None or each.source not in ("caller", "scope"):
             arguments[name] = _json(value)
     return arguments, injected
 
@@ -149,15 +150,13 @@ def _value(call: Call, result: Result) -> Any:
     """Return the plain value of a direct call, or raise its `Stopped`."""
     if not isinstance(result, Ok | OkPage):
         stop(result, call.id).throw()
-    if call.stored is None and not _is_cut(call):
+    if call.stored is None and not call.altered:
         return call.value
-    plain = result.data if isinstance(result, Ok) else _page(result)
-    return _typed(call.tool.signature.returns, plain)
-
-
-def _is_cut(call: Call) -> bool:
-    cuts = call.verdict.cuts
-    return bool(cuts.only_if or cuts.keep or cuts.show is not None or cuts.hidden or cuts.mask or cuts.rows is not None)
+    returns = call.tool.signature.returns
+    if isinstance(result, Ok) and get_origin(returns) is Stamped:
+        data = _typed(get_args(returns)[0], result.data)
+        return Stamped(data, as_of=result.as_of, version=result.version, ref=result.ref)
+    return _typed(returns, result.data if isinstance(result, Ok) else _page(result))
 
 
 def _page(result: OkPage) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from gatewright.middleware.gate import Late
 from gatewright.middleware.operations import RunningOperation, running
 from gatewright.middleware.recheck import is_unchanged, recheck_again, resource_names
 from gatewright.middleware.refuse import may_tell_absence, with_refusal
+from gatewright.middleware.release import row_scope
 from gatewright.middleware.session import body_session
 from gatewright.middleware.supply import copy_arguments, copy_value
 from gatewright.middleware.whereabouts import place_of
@@ -84,8 +85,13 @@ def bound_arguments(call: Call) -> dict[str, Any]:
             bound[each.name] = record if each.coerce is None else each.coerce(record)
         elif each.source == "caller":
             bound[each.name] = call.caller
+        elif each.source == "scope":
+            bound[each.name] = row_scope(call)
         elif each.name in call.injected:
             bound[each.name] = call.injected[each.name]
+    cursor = call.cursors.get(call.verdict.entry or "")
+    if cursor is not None and call.tool.cursor is not None:
+        bound[call.tool.cursor] = cursor
     return bound
 
 

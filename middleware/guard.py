@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack
 
 from gatewright.middleware.accept import catalog_changes, catalog_files, write_catalog
+from gatewright.middleware.bounds import BoundOptions, Bounds
 from gatewright.middleware.call import Arguments, Call, Clock
 from gatewright.middleware.chain import Chain, OwnStep
 from gatewright.middleware.check import check
@@ -32,7 +33,7 @@ from gatewright.middleware.places import open_keys, open_stores
 from gatewright.middleware.record import Event
 from gatewright.middleware.registration import Check, Fact, Resource, Rule, SchemaSource, Statement, register
 from gatewright.middleware.registry import Registry
-from gatewright.middleware.results import MAX_REPAIRS, Forbidden, InvalidArguments, Ok, Result
+from gatewright.middleware.results import Forbidden, InvalidArguments, Ok, Result
 from gatewright.middleware.runtime import Runtime, declared_context, last_call_id
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import OpenCall, Session, left_open
@@ -55,9 +56,8 @@ class Guard:
 
     *policies* is a folder, or texts by path for tests; such texts take the registered tools as their catalog.
     *journal* and *ledger* are where events and operations go: open ones, or places; beside the folder by default.
-    *keys* are a `KeyRing` or its secret. *repairs* is how often arguments may be corrected in one interaction.
-    *after_validate* and *after_authorize* are steps of your own; they can only stop a call. *watch* looks for changes
-    of the folder.
+    *keys* are a `KeyRing` or its secret. *after_validate* and *after_authorize* are steps of your own; they can only
+    stop a call. *watch* looks for changes of the folder. *bounds* are keywords of their own, see `BoundOptions`.
 
     Raises:
         PolicyInvalid: the policies do not load; every finding has file, line and column.
@@ -72,10 +72,10 @@ class Guard:
         keys: KeyRing | str | bytes | None = None,
         clock: Clock | None = None,
         locale: str = "en",
-        repairs: int = MAX_REPAIRS,
         after_validate: Sequence[OwnStep] = (),
         after_authorize: Sequence[OwnStep] = (),
         watch: bool = True,
+        **bounds: Unpack[BoundOptions],
     ) -> None:
         chain = BUILT_IN.with_steps("authorize", after_authorize).with_steps("validate", after_validate)
         self._clock: Clock = clock if clock is not None else time
@@ -98,7 +98,7 @@ class Guard:
             chain=chain,
             tools=tools,
             locale=locale,
-            repairs=repairs,
+            bounds=Bounds(**bounds),
         )
         if watch:
             self._runtime.live.watch()
@@ -166,6 +166,7 @@ class Guard:
         schema: SchemaSource = None,
         result: SchemaSource = None,
         timeout: float | None = None,
+        cursor: str | None = None,
         injected: Collection[str] = (),
         echo: Collection[str] = (),
         secret: Collection[str] = (),
@@ -179,8 +180,9 @@ class Guard:
         *action* is what a call does to the resources it names, *kind* unless given. *rules* are pure functions
         (arguments, settings) → arguments. *checks* get (arguments, resources), may do I/O, and raise `Conflict`,
         `NotFound` or `Failed`. *reasons* are the codes that rules and failures may state. *schema* and *result* are
-        JSON Schemas or files of them, in the place of what the annotations say. *timeout* is in seconds.
-        *injected* names parameters that a framework passes. *echo*, *secret* and *loggable* mark arguments.
+        JSON Schemas or files of them, in the place of what the annotations say. *timeout* is in seconds. *cursor* is
+        the argument that takes a page's next_cursor, `/cursor` unless given. *injected* names parameters that a
+        framework passes. *echo*, *secret* and *loggable* mark arguments.
 
         Raises:
             Misuse: at once, for anything that could never work.
@@ -201,6 +203,7 @@ class Guard:
             schema=schema,
             result=result,
             timeout=timeout,
+            cursor=cursor,
             injected=injected,
             echo=echo,
             secret=secret,

@@ -20,6 +20,9 @@ __all__ = ["MOST_FAILURES", "Interaction", "Interactions", "Progress"]
 MOST_FAILURES: Final = 2
 """How often in a row one tool may fail with `retryable: true` in one interaction; after that it no longer says so."""
 
+GUESSING_SECONDS: Final = 3600.0
+"""How long refused calls are counted from the first of them."""
+
 _MOST: Final = 65_536
 _LIFETIME: Final = 86_400.0
 _MOST_CALLED: Final = 1024
@@ -28,13 +31,15 @@ _MOST_CALLED: Final = 1024
 class Progress:
     """What one caller has done in one interaction."""
 
-    __slots__ = ("_called", "_failures", "_lock", "_refused", "listed")
+    __slots__ = ("_called", "_denied", "_denied_since", "_failures", "_lock", "_refused", "listed")
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._called: dict[str, None] = {}
         self._refused: dict[str, int] = {}
         self._failures: dict[str, int] = {}
+        self._denied: int = 0
+        self._denied_since: float = 0.0
         self.listed: dict[str, str] = {}
 
     @property
@@ -78,6 +83,19 @@ class Progress:
         if tool in self._failures:
             with self._lock:
                 self._failures.pop(tool, None)
+
+    def count_denied(self, now: float) -> None:
+        """Count a call that was answered `forbidden` at *now*; the count begins anew an hour after its first one."""
+        with self._lock:
+            if not 0 <= now - self._denied_since < GUESSING_SECONDS:
+                self._denied, self._denied_since = 0, now
+            self._denied += 1
+
+    def is_guessing(self, now: float, most: int | None) -> bool:
+        """Whether *most* calls were answered `forbidden` within the hour before *now*."""
+        if most is None or self._denied < most:
+            return False
+        return 0 <= now - self._denied_since < GUESSING_SECONDS
 
     def _keep(self, counts: dict[str, int], tool: str, count: int) -> None:
         counts[tool] = count

@@ -105,7 +105,7 @@ FIELDS: Final[Mapping[Kind, frozenset[str]]] = {
         }
     ),
     "result_validated": frozenset(
-        {"errors", "filtered", "items", "outcome", "parts", "reason", "result_digest", "size", "truncated"}
+        {"dropped", "errors", "filtered", "items", "outcome", "parts", "reason", "result_digest", "size", "truncated"}
     ),
     "call_answered": frozenset(
         {

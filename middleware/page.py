@@ -1,16 +1,21 @@
 """
-What is one page of a longer answer? `Page[T]`, the return type of tools that list things.
+What is one page of a longer answer? `Page[T]`, the return type of tools that list things; `Stamped[T]` for one value.
 
 In come items and where to go on; out comes the JSON of a page, in which items, next_cursor and truncated always stand.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["PAGE_FIELDS", "Page"]
+from gatewright.policy.model import Json, Schema
+from gatewright.policy.published import flat_root
+
+__all__ = ["PAGE_FIELDS", "Page", "Stamped", "is_page_schema", "properties_of"]
 
 T = TypeVar("T")
 
@@ -53,3 +58,28 @@ class Page(BaseModel, Generic[T]):
     as_of: str | None = Field(default=None, exclude_if=_is_none)
     version: str | None = Field(default=None, exclude_if=_is_none)
     ref: str | None = Field(default=None, exclude_if=_is_none)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped(Generic[T]):
+    """
+    One value, with what it is of: *as_of* (a time), *version* and *ref* stand beside its data in the result.
+
+    The result schema and the cuts are those of *data* alone.
+    """
+
+    data: T
+    as_of: str | None = None
+    version: str | None = None
+    ref: str | None = None
+
+
+def is_page_schema(schema: Schema) -> bool:
+    """Answer whether *schema* is that of a page."""
+    return properties_of(flat_root(schema)).keys() >= set(PAGE_FIELDS)
+
+
+def properties_of(schema: Schema) -> Mapping[str, Json]:
+    """Return what *schema* has under `properties`, nothing where that is no object."""
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}

@@ -7,6 +7,10 @@ policy does raises here.
 
 from __future__ import annotations
 
+import asyncio
+import time
+
+from gatewright.middleware.bounds import pause_of
 from gatewright.middleware.call import Call
 from gatewright.middleware.conclude import broken, conclude, conclude_write
 from gatewright.middleware.drive import answer_waits, answer_waits_async, walk, walk_async
@@ -81,10 +85,23 @@ def _result(call: Call, stopped: Stopped | None) -> Result:
 
 def end(call: Call, result: Result) -> Result:
     """End *call* with *result*, in this thread."""
-    return conclude(call, result) if call.operation is None else answer_waits(conclude_write(call, result))
+    told = conclude(call, result) if call.operation is None else answer_waits(conclude_write(call, result))
+    if call.runtime.bounds.refusal_grid:
+        time.sleep(_pause(call, told))
+    return told
 
 
 async def _end_async(call: Call, result: Result) -> Result:
     if call.operation is None:
-        return conclude(call, result)
-    return await answer_waits_async(conclude_write(call, result))
+        told = conclude(call, result)
+    else:
+        told = await answer_waits_async(conclude_write(call, result))
+    if call.runtime.bounds.refusal_grid:
+        await asyncio.sleep(_pause(call, told))
+    return told
+
+
+def _pause(call: Call, result: Result) -> float:
+    """The seconds to hold back a refusal that had to touch data."""
+    touched = call.touched or call.entered
+    return pause_of(result, call.trail.elapsed() / 1e6, call.runtime.bounds.refusal_grid) if touched else 0.0

@@ -43,7 +43,7 @@ def refuse_arguments(call: Call, complaints: Sequence[Complaint], reason: str = 
     result = invalid_arguments(
         complaints,
         attempt=attempt,
-        repairs=call.runtime.repairs,
+        repairs=call.runtime.bounds.repairs,
         locale=call.locale,
         schema_changed=schema_changed(call),
     )

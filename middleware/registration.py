@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from gatewright.middleware.page import is_page_schema, properties_of
 from gatewright.middleware.signature import Parameter, Signature, base_schema, read_signature, result_schema
 from gatewright.middleware.supply import Supply
 from gatewright.policy.catalog import spec_digest
@@ -22,6 +23,7 @@ from gatewright.policy.errors import Misuse
 from gatewright.policy.model import FactSpec, ResourceSpec, Schema, ToolSpec
 from gatewright.policy.pointers import parse_pointer
 from gatewright.policy.pruning import children
+from gatewright.policy.published import flat_root
 
 __all__ = ["Check", "Fact", "Flavour", "Loader", "Resource", "Rule", "Statement", "Tool", "register"]
 
@@ -41,6 +43,7 @@ SchemaSource: TypeAlias = "Mapping[str, Any] | str | Path | None"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _FLAGS: Final = ("echo", "secret", "loggable")
+_WORDS: Final = frozenset({"type", "description", "default", "examples", "title"})
 _JOIN: Final = re.compile(r"@(?=/)")
 
 
@@ -91,6 +94,7 @@ class Statement:
     schema: SchemaSource = None
     result: SchemaSource = None
     timeout: float | None = None
+    cursor: str | None = None
     injected: Collection[str] = ()
     echo: Collection[str] = ()
     secret: Collection[str] = ()
@@ -111,6 +115,7 @@ class Tool:
     checks: tuple[Check, ...]
     timeout: float | None
     big_integers: bool
+    cursor: str | None
 
     @property
     def name(self) -> str:
@@ -121,6 +126,11 @@ class Tool:
     def records(self) -> tuple[Parameter, ...]:
         """The parameters that are given a loaded record."""
         return tuple(each for each in self.signature.parameters if each.source == "record")
+
+    @property
+    def takes_scope(self) -> bool:
+        """Whether the function is told which rows its caller may have."""
+        return any(each.source == "scope" for each in self.signature.parameters)
 
 
 def register(function: Any, stated: Statement, local_names: Mapping[str, Any] | None = None) -> Tool:
@@ -139,7 +149,9 @@ def register(function: Any, stated: Statement, local_names: Mapping[str, Any] | 
     _check_places(stated, schema)
     _check_records(signature, stated)
     facts = {name: each if isinstance(each, Fact) else Fact(each) for name, each in stated.facts.items()}
-    spec = _spec(function, stated, facts, schema, _result_schema(signature, stated))
+    result = _result_schema(signature, stated)
+    cursor = _cursor(stated, schema, result)
+    spec = _spec(function, stated, facts, schema, result, cursor)
     return Tool(
         spec=replace(spec, digest=spec_digest(spec)),
         function=function,
@@ -152,6 +164,7 @@ def register(function: Any, stated: Statement, local_names: Mapping[str, Any] | 
         checks=tuple(stated.checks),
         timeout=stated.timeout,
         big_integers=stated.big_integers,
+        cursor=cursor,
     )
 
 
@@ -262,6 +275,37 @@ def _check_places(stated: Statement, schema: Schema) -> None:
             _check_place(stated, flag, place, schema)
 
 
+def _cursor(stated: Statement, schema: Schema, result: Schema | None) -> str | None:
+    """The argument that takes the cursor of a page: the one that is named, else `cursor` where it can be one."""
+    is_paged = result is not None and is_page_schema(result)
+    properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
+    name = "cursor" if stated.cursor is None else stated.cursor.removeprefix("/")
+    if stated.cursor is None and not (is_paged and _takes_cursors(properties.get(name))):
+        return None
+    if result is None or not is_paged:
+        raise Misuse(f"{stated.name}: cursor is given, but the result is no page", "return Page[…]")
+    if not _takes_cursors(properties.get(name)):
+        raise Misuse(f"{stated.name}: {stated.cursor!r} cannot take a cursor", "an argument of type str | None = None")
+    told = properties_of(flat_root(result))["next_cursor"]
+    if not _takes_cursors(cast("Schema", told)):
+        raise Misuse(f"{stated.name}: next_cursor of the result is narrowed", "any string or null: it leaves sealed")
+    return name
+
+
+def _takes_cursors(schema: Schema | None) -> bool:
+    """Whether *schema* accepts every string: a sealed cursor is longer than the tool's own, and of other characters."""
+    if schema is None or schema.keys() - _WORDS - {"anyOf"}:
+        return False
+    branches = cast("Sequence[Schema]", schema.get("anyOf", [schema]))
+    return any(_is_any_text(each) for each in branches)
+
+
+def _is_any_text(schema: Schema) -> bool:
+    kinds = schema.get("type")
+    has_text = "string" in (kinds if isinstance(kinds, list | tuple) else [kinds])
+    return has_text and not schema.keys() - _WORDS
+
+
 def _check_place(stated: Statement, what: str, place: str, schema: Schema) -> None:
     pointer = parse_pointer(place)
     if not pointer or not any(True for _ in children(schema, pointer, schema)):
@@ -269,13 +313,20 @@ def _check_place(stated: Statement, what: str, place: str, schema: Schema) -> No
 
 
 def _spec(
-    function: Any, stated: Statement, facts: Mapping[str, Fact], schema: Schema, result: Schema | None
+    function: Any,
+    stated: Statement,
+    facts: Mapping[str, Fact],
+    schema: Schema,
+    result: Schema | None,
+    cursor: str | None,
 ) -> ToolSpec:
     flags: dict[str, frozenset[str]] = {}
     for flag in _FLAGS:
         for place in cast("Collection[str]", getattr(stated, flag)):
             pointer = place if place.startswith("/") else f"/{place}"
             flags[pointer] = flags.get(pointer, frozenset()) | {flag}
+    if cursor is not None:
+        flags[f"/{cursor}"] = flags.get(f"/{cursor}", frozenset()) | {"cursor"}
     return ToolSpec(
         name=stated.name,
         kind=stated.kind,

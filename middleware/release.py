@@ -7,24 +7,29 @@ shape is withheld, and nothing that a cut took is in what goes out.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pydantic_core
 from cachetools import LRUCache
 
-from gatewright.middleware.page import PAGE_FIELDS, Page
+from gatewright.middleware.cursor import seal_cursor
+from gatewright.middleware.page import PAGE_FIELDS, Page, Stamped, is_page_schema, properties_of
 from gatewright.middleware.refuse import with_refusal
 from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result
+from gatewright.middleware.scope import RowScope
+from gatewright.middleware.shorten import shorten
 from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.cuts import CutResult, cut_result, cut_schema, has_cuts
 from gatewright.policy.dialect import compile_schema
 from gatewright.policy.model import Conditions, Json, JsonObject, ResultCuts, Schema, ToolSpec
+from gatewright.policy.pointers import format_pointer
 from gatewright.policy.published import flat_root
-from gatewright.policy.references import Lookup
+from gatewright.policy.references import Lookup, Unfilled, substitute
 from gatewright.policy.screening import call_lookup
 
 if TYPE_CHECKING:
@@ -34,24 +39,37 @@ if TYPE_CHECKING:
 __all__ = [
     "ReleasePlan",
     "Released",
-    "is_page_schema",
     "plain_value",
     "plan_release",
     "published_schema",
     "release",
     "release_stored",
     "release_value",
+    "row_scope",
 ]
 
 _MOST_PLANS: Final = 1024
+_LONGEST_MASK: Final = 66
+"""A hash with its quotes: no scalar grows by more when it is masked."""
+
+_FRAME: Final = 8192
+"""What stands around the value in a result, with room to spare; the cursor is measured apart."""
+
+_log = logging.getLogger("gatewright")
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A result to answer with; *reason* is for the event log and says why a value was withheld, empty otherwise."""
+    """
+    A result to answer with; *reason* is for the event log and says why a value was withheld, empty otherwise.
+
+    *dropped* is how many rows `keep` took. *size* is at least the bytes of the result.
+    """
 
     result: Result
-    reason: Literal["", "not_json", "shape", "only_if", "unfit", "published"] = ""
+    reason: Literal["", "not_json", "shape", "only_if", "unfit", "published", "too_large"] = ""
+    dropped: int = 0
+    size: int = 0
 
 
 class ReleasePlan:
@@ -59,7 +77,7 @@ class ReleasePlan:
     How the results of one tool are released under one entry's cuts; compiled once, shared by any threads.
 
     *published* is the result schema that the caller is told, None where the tool has none. *effect* is what a failure
-    to release says: a write is not undone by it.
+    to release says: a write is not undone by it. *kept* has the conditions of `keep`, compiled, by pointer.
     """
 
     def __init__(self, spec: ToolSpec, cuts: ResultCuts) -> None:
@@ -69,6 +87,9 @@ class ReleasePlan:
         self.is_page: bool = spec.result is not None and is_page_schema(spec.result)
         self.effect: Literal["none", "done"] = "done" if spec.kind == "write" else "none"
         self.published: Schema | None = None if spec.result is None else published_schema(spec.result, cuts)
+        self.kept: dict[str, ConditionSet] = {
+            format_pointer(pointer): ConditionSet(each) for pointer, each in cuts.keep.items()
+        }
         self._accepts = None if spec.result is None else compile_schema(spec.result)
         self._accepts_cut = compile_schema(self.published) if self.has_cuts and self.published is not None else None
         self._conditions = {id(each): ConditionSet(each) for each in (cuts.only_if, *cuts.keep.values())}
@@ -80,6 +101,13 @@ class ReleasePlan:
             if self._accepts is None
             else self._accepts.accepts(value, integral_floats=integral_floats)
         )
+
+    def accepts_shortened(self, result: Ok | OkPage) -> bool:
+        """Whether a result that lost some of its rows still has the shape that is published."""
+        validator = self._accepts_cut if self._accepts_cut is not None else self._accepts
+        told = result.to_json()
+        page = {name: told[name] for name in (*PAGE_FIELDS, *_EXTRAS) if name in told}
+        return validator is None or validator.accepts(result.data if isinstance(result, Ok) else page)
 
     def accepts_cut(self, value: Json) -> bool:
         """Whether the value has, after its cuts, the shape that is published."""
@@ -120,13 +148,60 @@ def release(call: Call) -> Stopped | None:
     if call.stored is not None:
         released = release_stored(call.stored, plan, hash_key, lookup)
     else:
-        released = release_value(call.value, plan, hash_key, lookup)
-    result = released.result
-    call.trail.add("result_validated", **_told(released))
+        released = _continued(call, release_value(call.value, plan, hash_key, lookup))
+    bounded = _bounded(released, plan, call.runtime.bounds.result_bytes)
+    result = bounded.result
+    call.trail.add("result_validated", **_told(bounded))
+    if released.dropped and call.tool.takes_scope:
+        _log.warning("tool %s let %d rows out of their row scope (call %s)", call.tool_name, released.dropped, call.id)
     if result.status != "ok":
         return call.stop(with_refusal(call, result))
+    call.altered = plan.has_cuts or bounded is not released or getattr(result, "next_cursor", None) is not None
     call.result = result
     return None
+
+
+def row_scope(call: Call) -> RowScope:
+    """Return the rows that the caller of a decided call may have, every reference filled."""
+    plan, lookup = plan_release(call.tool.spec, call.verdict.cuts), _lookup(call)
+    kept = {format_pointer(pointer): _filled(each, lookup) for pointer, each in plan.cuts.keep.items()}
+    return RowScope(kept, lambda pointer, row: not plan.kept[pointer].unmet(row, lookup))
+
+
+def _filled(conditions: Conditions, lookup: Lookup) -> dict[str, Schema]:
+    """The conditions without references; one that cannot be filled is satisfied by nothing."""
+    filled: dict[str, Schema] = {}
+    for name, schema in conditions.items():
+        try:
+            filled[name] = cast("Schema", substitute(schema, lookup))
+        except Unfilled:
+            filled[name] = {"not": {}}
+    return filled
+
+
+def _continued(call: Call, released: Released) -> Released:
+    """Seal the tool's cursor; one that the caller has no argument for is told as rows left out."""
+    page = released.result
+    if not isinstance(page, OkPage) or page.next_cursor is None:
+        return released
+    candidate, name = call.verdict.candidate, call.tool.cursor
+    if candidate is None or name is None or name not in properties_of(candidate.entry.arguments.visible):
+        return replace(released, result=replace(page, next_cursor=None, truncated=True))
+    sealed = seal_cursor(call, candidate.filled, page.next_cursor)
+    return replace(released, result=replace(page, next_cursor=sealed), size=released.size + len(sealed))
+
+
+def _bounded(released: Released, plan: ReleasePlan, most: int) -> Released:
+    """Cut a result that is too long, where that can be said, else withhold it."""
+    result = released.result
+    if not isinstance(result, Ok | OkPage) or released.size + _FRAME <= most:
+        return released
+    shortened = shorten(result, most)
+    if shortened is result:
+        return released
+    if shortened is None or not plan.accepts_shortened(shortened):
+        return Released(FailedResult("invalid_result", plan.effect), "too_large")
+    return replace(released, result=shortened)
 
 
 def release_value(value: object, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Released:
@@ -136,24 +211,30 @@ def release_value(value: object, plan: ReleasePlan, hash_key: bytes, lookup: Loo
     *hash_key* is the tenant's. A value that is not JSON or not of the tool's result schema is `failed/invalid_result`;
     `only_if` that does not hold is `forbidden`.
     """
+    stamped = value if type(value) is Stamped else None
     try:
-        plain, integral = plain_value(value)
+        plain, integral, size = _measured(value if stamped is None else stamped.data)
+        stamps = _stamps(stamped)
     except ValueError:
         return Released(FailedResult("invalid_result", plan.effect), "not_json")
     if not plan.accepts(plain, integral):
         return Released(FailedResult("invalid_result", plan.effect), "shape")
+    size *= _LONGEST_MASK if plan.cuts.mask else 1
     if isinstance(plain, dict) and (plan.is_page or isinstance(value, Page)):
-        return _release_page(plain, plan, hash_key, lookup)
-    return _release_data(Ok(plain), plan, hash_key, lookup)
+        return _release_page(plain, plan, hash_key, lookup, size=size)
+    as_of, version, ref = stamps
+    size += sum(len(text or "") for text in stamps)
+    return _release_data(Ok(plain, as_of=as_of, version=version, ref=ref), plan, hash_key, lookup, size)
 
 
 def release_stored(stored: Ok | OkPage, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Released:
     """Return a stored result after today's cuts, which come on top of those that it was released with."""
+    size = len(stored.to_bytes()) * _LONGEST_MASK
     if isinstance(stored, Ok):
-        return _release_data(stored, plan, hash_key, lookup)
+        return _release_data(stored, plan, hash_key, lookup, size)
     content = stored.to_json()
     page = {name: item for name, item in content.items() if name in (*PAGE_FIELDS, *_EXTRAS)}
-    return _release_page(page, plan, hash_key, lookup, filtered=stored.filtered)
+    return _release_page(page, plan, hash_key, lookup, filtered=stored.filtered, size=size)
 
 
 def published_schema(result_schema: Schema, cuts: ResultCuts) -> Schema:
@@ -162,16 +243,11 @@ def published_schema(result_schema: Schema, cuts: ResultCuts) -> Schema:
         return cut_schema(result_schema, cuts)
     page = flat_root(result_schema)
     schema = cut_schema(page, cuts)
-    properties, own = dict(_properties(schema)), _properties(page)
+    properties, own = dict(properties_of(schema)), properties_of(page)
     properties["truncated"] = own["truncated"]
     properties["next_cursor"] = {"type": "null"} if _hides_cursor(cuts) else own["next_cursor"]
     required = cast("list[str]", schema.get("required", []))
     return {**schema, "properties": properties, "required": list(dict.fromkeys([*required, *PAGE_FIELDS]))}
-
-
-def is_page_schema(schema: Schema) -> bool:
-    """Answer whether *schema* is that of a page."""
-    return _properties(flat_root(schema)).keys() >= set(PAGE_FIELDS)
 
 
 def plain_value(value: object) -> tuple[Json, bool]:
@@ -183,12 +259,27 @@ def plain_value(value: object) -> tuple[Json, bool]:
     Raises:
         ValueError: it has no JSON form, or holds NaN, an infinity, half a surrogate pair; the text says nothing.
     """
+    plain, integral, _ = _measured(value)
+    return plain, integral
+
+
+def _measured(value: object) -> tuple[Json, bool, int]:
+    """What `plain_value` returns, and the bytes of the JSON text."""
     try:
         text = pydantic_core.to_json(value, inf_nan_mode="constants")
-        return pydantic_core.from_json(text, allow_inf_nan=False), _INTEGRAL.search(text) is not None
+        return pydantic_core.from_json(text, allow_inf_nan=False), _INTEGRAL.search(text) is not None, len(text)
     except Exception:  # noqa: BLE001, S110 - a tool's own serializer may raise anything, and none of it may be seen
         pass
     raise ValueError("the value has no JSON form")
+
+
+def _stamps(stamped: Stamped[object] | None) -> tuple[str | None, str | None, str | None]:
+    if stamped is None:
+        return None, None, None
+    stamps = stamped.as_of, stamped.version, stamped.ref
+    if not all(text is None or isinstance(text, str) for text in stamps):
+        raise ValueError("a stamp is a text")
+    return stamps
 
 
 _INTEGRAL: Final = re.compile(rb"[0-9](?:\.0|[eE])")
@@ -200,16 +291,23 @@ _REASONS: Final[Mapping[str, Literal["only_if", "unfit", "published"]]] = {
 }
 
 
-def _release_data(value: Ok, plan: ReleasePlan, hash_key: bytes, lookup: Lookup) -> Released:
+def _release_data(value: Ok, plan: ReleasePlan, hash_key: bytes, lookup: Lookup, size: int) -> Released:
     cut = plan.cut(value.data, hash_key, lookup)
     if cut.outcome != "ok" or not plan.accepts_cut(cut.value):
         return _withheld(cut, plan)
     filtered, truncated = value.filtered or cut.filtered, value.truncated or cut.truncated
-    return Released(Ok(cut.value, filtered, truncated, value.as_of, value.version, value.ref))
+    result = Ok(cut.value, filtered, truncated, value.as_of, value.version, value.ref)
+    return Released(result, dropped=cut.dropped, size=size)
 
 
 def _release_page(
-    page: Mapping[str, Json], plan: ReleasePlan, hash_key: bytes, lookup: Lookup, *, filtered: bool = False
+    page: Mapping[str, Json],
+    plan: ReleasePlan,
+    hash_key: bytes,
+    lookup: Lookup,
+    *,
+    filtered: bool = False,
+    size: int = 0,
 ) -> Released:
     cut = plan.cut(page, hash_key, lookup)
     left = cut.value if isinstance(cut.value, Mapping) else {}
@@ -223,7 +321,8 @@ def _release_page(
         return _withheld(cut, plan)
     as_of, version, ref = (cast("str | None", left.get(name)) for name in _EXTRAS)
     filtered = filtered or cut.filtered
-    return Released(OkPage(items, cast("str | None", cursor), truncated, filtered, as_of, version, ref))
+    result = OkPage(items, cast("str | None", cursor), truncated, filtered, as_of, version, ref)
+    return Released(result, dropped=cut.dropped, size=size)
 
 
 def _withheld(cut: CutResult, plan: ReleasePlan) -> Released:
@@ -246,6 +345,8 @@ def _told(released: Released) -> dict[str, Any]:
     if not isinstance(result, Ok | OkPage):
         return {"outcome": "withheld", "reason": released.reason}
     told: dict[str, Any] = {"outcome": "released", "filtered": result.filtered, "truncated": result.truncated}
+    if released.dropped:
+        told["dropped"] = released.dropped
     if isinstance(result, OkPage):
         told["items"] = len(result.items)
         told["parts"] = [name for name in ("next_cursor", *_EXTRAS) if getattr(result, name) is not None]
@@ -254,8 +355,3 @@ def _told(released: Released) -> dict[str, Any]:
 
 def _hides_cursor(cuts: ResultCuts) -> bool:
     return ("next_cursor",) in (*cuts.hidden, *cuts.mask)
-
-
-def _properties(schema: Schema) -> Mapping[str, Json]:
-    properties = schema.get("properties")
-    return properties if isinstance(properties, Mapping) else {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
+from gatewright.middleware.bounds import Bounds
 from gatewright.middleware.call import Arguments, Call, Clock
 from gatewright.middleware.chain import Chain
 from gatewright.middleware.interaction import Interaction, Interactions
@@ -45,8 +46,7 @@ class Runtime:
     """
     One guard from the inside.
 
-    *repairs* is how often arguments may be corrected in one interaction. *locale* is the language of messages to the
-    model where a call does not say.
+    *locale* is the language of messages to the model where a call does not say.
     """
 
     clock: Clock
@@ -58,7 +58,7 @@ class Runtime:
     chain: Chain
     tools: dict[str, Tool]
     locale: str
-    repairs: int
+    bounds: Bounds
 
     def open_call(
         self,

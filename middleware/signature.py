@@ -19,6 +19,8 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from gatewright.middleware.coercion import coercion
+from gatewright.middleware.page import Stamped
+from gatewright.middleware.scope import RowScope
 from gatewright.policy.definitions import pointed_at, rebuild, with_definitions
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import Caller, Json, Schema
@@ -40,14 +42,14 @@ class Parameter:
     One parameter of a tool's function.
 
     *source* says where its value comes from: the argument of that name, the record that the argument names, the
-    verified caller, or a framework (never the model). *coerce* turns JSON into what the annotation says, None where
-    JSON is that already.
+    verified caller, the caller's row scope, or a framework (never the model). *coerce* turns JSON into what the
+    annotation says, None where JSON is that already.
     """
 
     name: str
     annotation: Any
     default: Any = _MISSING
-    source: Literal["argument", "record", "caller", "injected"] = "argument"
+    source: Literal["argument", "record", "caller", "scope", "injected"] = "argument"
     coerce: Callable[[Any], Any] | None = None
 
     @property
@@ -143,6 +145,8 @@ def result_schema(returns: Any) -> Schema | None:
         return None
     if get_origin(returns) in _STREAMS:
         returns = list[get_args(returns)[0]]  # type: ignore[misc]
+    if get_origin(returns) is Stamped:
+        returns = get_args(returns)[0]
     schemas, definitions = _schemas({"": returns}, "serialization")
     schema = cast("Schema", schemas[""])
     if schema.keys() == {"$ref"}:
@@ -167,6 +171,8 @@ def _parameter(
         raise Misuse(f"{_named(function)}: the default of {name} is a Field", "write Annotated[…, Field(…)]")
     if annotation is Caller:
         return Parameter(name, annotation, default, "caller")
+    if annotation is RowScope:
+        return Parameter(name, annotation, default, "scope")
     if name in identified and _is_mapping(annotation):
         return Parameter(name, annotation, default, "record")
     if name in identified and _is_model(annotation):

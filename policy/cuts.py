@@ -28,13 +28,15 @@ class CutResult:
     A result after its cuts.
 
     *outcome* `forbidden`: `only_if` does not hold. `unfit`: a cut could not be made on a value of this shape. *value*
-    is None for both. *filtered* is a constant of the cuts; *truncated* says that `rows` left something out.
+    is None for both. *filtered* is a constant of the cuts; *truncated* says that `rows` left something out. *dropped*
+    is how many elements `keep` took: for the event log, never for a caller.
     """
 
     value: Json
     filtered: bool = False
     truncated: bool = False
     outcome: Literal["ok", "forbidden", "unfit"] = "ok"
+    dropped: int = 0
 
 
 class _Unfit(Exception):
@@ -62,9 +64,10 @@ def cut_result(value: Json, cuts: ResultCuts, hash_key: bytes, satisfies: Satisf
     """
     if cuts.only_if and not _holds(cuts.only_if, value, satisfies):
         return CutResult(None, outcome="forbidden")
+    dropped: list[int] = []
     try:
         for pointer, conditions in cuts.keep.items():
-            value = _change(value, pointer, _keeping(conditions, satisfies))
+            value = _change(value, pointer, _keeping(conditions, satisfies, dropped))
         if cuts.show is not None:
             value = _show_root(value, cuts.show)
         for pointer in cuts.hidden:
@@ -74,7 +77,7 @@ def cut_result(value: Json, cuts: ResultCuts, hash_key: bytes, satisfies: Satisf
     except _Unfit:
         return CutResult(None, outcome="unfit")
     value, truncated = (value, False) if cuts.rows is None else _limit(value, cuts.rows)
-    return CutResult(value, bool(cuts.keep), truncated)
+    return CutResult(value, bool(cuts.keep), truncated, dropped=sum(dropped))
 
 
 def cut_schema(result_schema: Schema, cuts: ResultCuts) -> Schema:
@@ -106,13 +109,15 @@ def _holds(conditions: Conditions, value: Json, satisfies: Satisfies) -> bool:
     return isinstance(value, Mapping) and satisfies(conditions, value) is True
 
 
-def _keeping(conditions: Conditions, satisfies: Satisfies) -> Callable[[Json], Json]:
+def _keeping(conditions: Conditions, satisfies: Satisfies, dropped: list[int]) -> Callable[[Json], Json]:
     def keep(value: Json) -> Json:
         if value is None:
             return None
         if not isinstance(value, list | tuple):
             raise _Unfit
-        return [item for item in value if _holds(conditions, item, satisfies)]
+        kept = [item for item in value if _holds(conditions, item, satisfies)]
+        dropped.append(len(value) - len(kept))
+        return kept
 
     return keep
 

@@ -209,8 +209,8 @@ class ToolSpec:
     A tool as its catalog file states it: data only, no functions.
 
     *schema* is the closed base schema of its arguments, *result* the schema of its results or None. *flags* maps an
-    argument's JSON pointer to the flags set on it (`echo`, `secret`, `loggable`). *context* is what the application
-    declares beside date, calendar, called and stage. *digest* is over all of it (SHA-256, RFC 8785 form).
+    argument's JSON pointer to the flags set on it (`echo`, `secret`, `loggable`, `cursor`). *context* is what the
+    application declares beside date, calendar, called and stage. *digest* is over all of it (SHA-256, RFC 8785 form).
     """
 
     name: str

@@ -4,8 +4,9 @@ from gatewright.middleware.failures import Conflict, Failed, NoEffect, NotFound,
 from gatewright.middleware.guard import Guard
 from gatewright.middleware.operations import current_operation
 from gatewright.middleware.options import ToolCall
-from gatewright.middleware.page import Page
+from gatewright.middleware.page import Page, Stamped
 from gatewright.middleware.registration import Fact, Resource
+from gatewright.middleware.scope import RowScope
 from gatewright.middleware.seal import KeyRing
 from gatewright.policy.errors import GatewrightError, Invalid, Misuse, PolicyInvalid
 from gatewright.policy.model import Caller
@@ -25,6 +26,8 @@ __all__ = [
     "Page",
     "PolicyInvalid",
     "Resource",
+    "RowScope",
+    "Stamped",
     "Stopped",
     "ToolCall",
     "current_operation",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from gatewright.middleware.page import PAGE_FIELDS, Page
-from gatewright.middleware.release import is_page_schema
+from gatewright.middleware.page import PAGE_FIELDS, Page, is_page_schema
 from gatewright.policy.dialect import check_schema, compile_schema
 
 

@@ -24,7 +24,7 @@ POLICIES = {
 tool: patients.list
 refusal: Too few patients to show anything.
 allow:
-  - { id: doctor, roles: [doctor] }
+  - { id: doctor, roles: [doctor], arguments: { cursor: {} } }
   - id: clerk
     roles: [clerk]
     result: { hidden: [/items/*/finding], mask: { /items/*/card: last4, /items/*/born: year } }
@@ -71,7 +71,7 @@ class Desk:
         )
 
         @self.guard.tool("patients.list", kind="read", use_when="Patients are asked for.", not_for="Anything else.")
-        def list_patients() -> Page[Patient]:
+        def list_patients(cursor: str | None = None) -> Page[Patient]:
             """List patients."""
             return self.value  # type: ignore[return-value]
 
@@ -95,12 +95,10 @@ def desk() -> Iterator[Desk]:
 @pytest.mark.promise("P2")
 def test_each_role_gets_its_cut_of_one_value(desk: Desk) -> None:
     """The doctor all, the clerk masked, the student one consenting row under a pseudonym."""
-    assert desk.ask("doctor") == {
-        "status": "ok",
-        "items": [each.model_dump() for each in (AMY, BO, CY)],
-        "next_cursor": "c",
-        "truncated": False,
-    }
+    doctor = desk.ask("doctor")
+    assert doctor.pop("next_cursor") not in (None, "c")
+    whole = [each.model_dump() for each in (AMY, BO, CY)]
+    assert doctor == {"status": "ok", "items": whole, "truncated": False}
     clerk = desk.ask("clerk")
     assert clerk["items"] == [
         {"name": "Amy", "born": "1987", "card": "************1111", "consent": True},
@@ -111,7 +109,7 @@ def test_each_role_gets_its_cut_of_one_value(desk: Desk) -> None:
     (row,) = student["items"]  # type: ignore[misc]
     assert row["finding"] == "s3cret"
     assert len(row["name"]) == 64
-    assert (student["truncated"], student["filtered"], student["next_cursor"]) == (True, True, "c")
+    assert (student["truncated"], student["filtered"], student["next_cursor"]) == (True, True, None)
     assert desk.told()["items"] == 1
 
 
