@@ -8,7 +8,7 @@ a value of a shape that a cut does not fit is never let through. `cut_schema` sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from gatewright.policy.masks import mask_value
@@ -36,7 +36,7 @@ class CutResult:
     filtered: bool = False
     truncated: bool = False
     outcome: Literal["ok", "forbidden", "unfit"] = "ok"
-    dropped: int = 0
+    dropped: int = field(default=0, compare=False)
 
 
 class _Unfit(Exception):
