@@ -15,6 +15,7 @@ from gatewright.policy.errors import GatewrightError
 __all__ = [
     "ANNOTATIONS",
     "DATA",
+    "FOREIGN_TYPES",
     "FORMATS",
     "HINTS",
     "IMPLIED",
@@ -124,6 +125,19 @@ FORMATS: Final = frozenset(
 )
 """Formats that are asserted. Any other is refused: a format that nobody checks would only look like a check."""
 
+
+FOREIGN_TYPES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("dict", "map", "HashMap", "Hashtable", "struct", "record"), "object"),
+    **dict.fromkeys(("list", "tuple", "set", "ArrayList", "Queue", "Stack", "vector"), "array"),
+    **dict.fromkeys(("float", "double", "decimal", "Decimal"), "number"),
+    **dict.fromkeys(("int", "long", "short", "byte", "bigint", "Bigint", "BigInteger", "uint"), "integer"),
+    **dict.fromkeys(("str", "text", "char", "varchar"), "string"),
+    **dict.fromkeys(("bool", "Bool"), "boolean"),
+    **dict.fromkeys(("None", "NoneType", "nil", "undefined"), "null"),
+    **dict.fromkeys(("any", "Any", "unknown", "TYPE_UNSPECIFIED"), ""),
+    **{spelt: kind for kind in TYPES for spelt in (kind.upper(), kind.title())},
+}
+"""Other languages' words for types, and ours; an empty one stands for any value. The importer writes ours."""
 
 HINTS: Final[Mapping[str, str]] = {
     "$dynamicRef": "dynamic references can't be bounded; write $ref",

@@ -15,7 +15,18 @@ from typing import Final, NoReturn, cast
 from urllib.parse import unquote
 
 from gatewright.policy.definitions import point_at
-from gatewright.policy.keywords import ANNOTATIONS, FORMATS, HINTS, KEYWORDS, LISTS, MAPS, SINGLES, Note, SchemaInvalid
+from gatewright.policy.keywords import (
+    ANNOTATIONS,
+    FOREIGN_TYPES,
+    FORMATS,
+    HINTS,
+    KEYWORDS,
+    LISTS,
+    MAPS,
+    SINGLES,
+    Note,
+    SchemaInvalid,
+)
 from gatewright.policy.model import Json, Pointer, Schema
 from gatewright.policy.patterns import fault_of
 from gatewright.policy.pointers import format_pointer, parse_pointer
@@ -121,6 +132,8 @@ class _Walk:
             return {keyword: self._list(value, place, depth)}
         if keyword in MAPS:
             return {keyword: self._map(value, place, depth, patterns=keyword == "patternProperties")}
+        if keyword == "type":
+            _check_type(value, place)
         if keyword == "format" and value not in FORMATS:
             _refuse("unknown_format", place, "one of " + ", ".join(sorted(FORMATS)))
         if keyword == "pattern":
@@ -200,6 +213,14 @@ class _Walk:
 
     def _note(self, code: str, place: Pointer) -> None:
         self.notes.append(Note(code, format_pointer(place)))
+
+
+def _check_type(value: Json, place: Pointer) -> None:
+    """Refuse other languages' words for types with ours; what is no type at all the meta-schema refuses."""
+    for name in value if isinstance(value, list) else [value]:
+        if isinstance(name, str) and name in FOREIGN_TYPES:
+            ours = f"write {FOREIGN_TYPES[name]!r}" if FOREIGN_TYPES[name] else "leave the type out"
+            _refuse("foreign_type", place, f"{name!r} is no JSON type; {ours}, or let gatewright import normalise it")
 
 
 def _check_pattern(pattern: Json, place: Pointer) -> None:

@@ -16,5 +16,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     reason = pytest.mark.skip(reason="long: runs in `make test-long`")
     for item in items:
-        if "long" in item.keywords:
+        if item.get_closest_marker("long") is not None:
             item.add_marker(reason)
