@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from gatewright.cli import calls, imports, policies
+from gatewright.cli import calls, importing, policies
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.policy.errors import Misuse, PolicyInvalid
 
@@ -26,7 +26,7 @@ app: typer.Typer = typer.Typer(
 )
 app.command("check")(policies.check)
 app.command("catalog")(policies.catalog)
-app.command("import")(imports.import_list)
+app.command("import")(importing.import_list)
 app.add_typer(calls.app, name="events")
 
 
