@@ -91,7 +91,7 @@ class LivePolicies:
         self._store: Store[Pair] | None = None
         self.is_stale: bool = self._own_catalog
         if self._own_catalog:
-            self._pair(load_policies(self._source(), DEFERRED))
+            self._pair(load_policies(self._source(), DEFERRED, any_age=self._deferring))
         else:
             self._open()
 
@@ -164,7 +164,8 @@ class LivePolicies:
         if self._own_catalog:
             return self._pair(self._with_own_catalog(source))
         has_catalog = any(True for _ in source.under("catalog", ".json"))
-        return self._pair(load_policies(source, None if has_catalog and not self._deferring else DEFERRED), source)
+        catalog = None if has_catalog and not self._deferring else DEFERRED
+        return self._pair(load_policies(source, catalog, any_age=self._deferring), source)
 
     def _with_own_catalog(self, source: Source) -> PolicySet:
         specs = {name: tool.spec for name, tool in tuple(self._tools.items())}

@@ -68,18 +68,21 @@ DEFERRED: Final = Deferred()
 """Stands for a catalog that is not known yet; what needs it is not checked."""
 
 
-def load_policies(source: Source, catalog: Mapping[str, ToolSpec] | Deferred | None = None) -> PolicySet:
+def load_policies(
+    source: Source, catalog: Mapping[str, ToolSpec] | Deferred | None = None, *, any_age: bool = False
+) -> PolicySet:
     """
     Read *source* as one set of policies.
 
     *catalog* None takes the catalog from the source; a mapping stands in for it; `DEFERRED` says that it is not known.
+    *any_age* takes a folder whose EFFECTIVE.txt is not current, for whoever is about to write it.
 
     Raises:
         PolicyInvalid: with every finding, sorted by file, line and column.
     """
     with _uncollected():
         loading = _Loading(source, catalog)
-        policies = loading.load()
+        policies = loading.load(any_age=any_age)
     if loading.findings.errors():
         raise PolicyInvalid(loading.findings.all)
     return policies
@@ -126,7 +129,7 @@ class _Loading:
         self.uses = Uses({}, self.reader)
         self.declared = cache(self._declared)
 
-    def load(self) -> PolicySet:
+    def load(self, *, any_age: bool) -> PolicySet:
         for path in _NEEDED:
             if path not in self.source.files:
                 self.findings.add(Place(path), "file_missing", f"a policies folder has a {path}")
@@ -149,7 +152,8 @@ class _Loading:
         check_delegated(node, rows.made, self.tools, self.reader)
         tenants = {tenant: self._tenant(tenant, policies) for tenant in sorted(self.names.tenants)}
         tests = self._tests(policies)
-        check_currency(self.source, self.findings, is_production=self.identity.is_production)
+        if not any_age:
+            check_currency(self.source, self.findings, is_production=self.identity.is_production)
         if not self.findings.errors():
             self._warn_of_unused()
         return PolicySet(

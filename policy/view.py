@@ -23,7 +23,7 @@ from gatewright.policy.narrowing import any_of, narrow
 from gatewright.policy.references import Lookup, Unfilled, early_lookup
 from gatewright.policy.template import OpenEntry, open_entry, with_reason
 
-__all__ = ["View", "caller_key", "open_view"]
+__all__ = ["View", "applies", "caller_key", "open_view"]
 
 _MOST_SHOWN = 256
 _CLOSED = ToolPolicy("")
@@ -114,7 +114,7 @@ def open_view(policies: PolicySet, engine: Engine, caller: Caller, tool: str, to
         if not roles:
             continue
         try:
-            applying = [limit for limit in limits if _applies(limit, entry.id, standing, caller)]
+            applying = [limit for limit in limits if applies(limit, entry.id, standing)]
             lookup = early_lookup(caller, tenant.settings)
             entries.append(open_entry(spec, entry, roles, applying, lookup, _Granted(engine, standing, roles)))
         except Unfilled:
@@ -139,8 +139,9 @@ def caller_key(caller: Caller) -> bytes:
     ).encode("utf-8", "surrogatepass")
 
 
-def _applies(limit: Limit, entry: str, standing: Standing, caller: Caller) -> bool:
-    if limit.tenant is not None and limit.tenant != caller.tenant:
+def applies(limit: Limit, entry: str, standing: Standing) -> bool:
+    """Answer whether *limit* takes from the entry with the id *entry* for who *standing* is, `unless` aside."""
+    if limit.tenant is not None and limit.tenant != standing.tenant:
         return False
     if limit.entries is not None and entry not in limit.entries:
         return False

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from desk import ISSUER, WORDS, Desk, add_tools, open_desk, policies
+from effective import write_effective
 from gatewright import Guard, Misuse, PolicyInvalid
 from gatewright.middleware.live import cataloguing
 from gatewright.middleware.results import FORBIDDEN
+from gatewright.policy.folder import DEFERRED
 
 ACCEPT = "gatewright catalog MODULE:GUARD --write"
 
@@ -225,6 +227,7 @@ def test_a_production_folder_needs_keys_that_last(folder: Path) -> None:
     """Keys that end with the process are for tests."""
     identity: dict[str, Any] = json.loads((folder / "identity.yaml").read_text())
     (folder / "identity.yaml").write_text(json.dumps({"production": True, **identity}))
+    write_effective(folder, DEFERRED)
     with pytest.raises(PolicyInvalid, match="keys_missing"):
         Guard(folder, journal="memory", ledger=":memory:", watch=False)
     Guard(folder, journal="memory", ledger=":memory:", watch=False, keys="k" * 32).close()

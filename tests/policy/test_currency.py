@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatewright.policy.currency import check_currency
+from gatewright.policy.effective import IN_PRODUCTION
 from gatewright.policy.formats import Findings
 from gatewright.policy.source import Source
 
@@ -19,10 +20,15 @@ def found(texts: dict[str, str], *, production: bool) -> list[tuple[str, int, st
     return [(each.code, each.place.line, each.severity) for each in findings.all]
 
 
-@pytest.mark.parametrize("last", [REVISION, f"revision {REVISION}"])
-def test_a_current_file_is_no_finding(last: str) -> None:
-    """Its last line ends in the revision."""
-    assert not found({**TEXTS, "EFFECTIVE.txt": f"viewer logs.query all\n{last}\n"}, production=True)
+def test_a_current_file_is_no_finding() -> None:
+    """Its last line is the revision."""
+    assert not found({**TEXTS, "EFFECTIVE.txt": f"viewer logs.query all asks\n{REVISION}\n"}, production=True)
+
+
+@pytest.mark.parametrize("cut", range(1, len(REVISION)))
+def test_a_file_that_is_cut_off_is_stale(cut: int) -> None:
+    """Part of a revision is none."""
+    assert found({**TEXTS, "EFFECTIVE.txt": f"a b c asks\n{REVISION[:cut]}"}, production=True)
 
 
 @pytest.mark.case(6)
@@ -39,7 +45,16 @@ def test_an_empty_file_is_stale() -> None:
     assert found({**TEXTS, "EFFECTIVE.txt": ""}, production=True) == [("effective_stale", 1, "error")]
 
 
-def test_a_missing_file_is_told_in_production_only() -> None:
+@pytest.mark.promise("P10")
+def test_a_missing_file_keeps_a_folder_in_production_from_loading() -> None:
     """Elsewhere there need not be one."""
-    assert found(TEXTS, production=True) == [("effective_missing", 1, "warning")]
+    assert found(TEXTS, production=True) == [("effective_missing", 1, "error")]
     assert not found(TEXTS, production=False)
+
+
+@pytest.mark.case(6)
+@pytest.mark.promise("P10")
+def test_a_folder_that_stops_saying_that_it_is_in_production_is_held_to_its_file() -> None:
+    """The line that said so may be what was cut off."""
+    half = {**TEXTS, "EFFECTIVE.txt": f"{IN_PRODUCTION}\na b c asks\n{'0' * 64}\n"}
+    assert found(half, production=False) == [("effective_stale", 3, "error")]

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from gatewright.policy.effective import effective_text
+from gatewright.policy.folder import load_policies
 from gatewright.policy.source import read_folder
 from promises.shop import FORBIDDEN, GOOD, ROLES, ROWS, TOOL_NAMES, Shop, open_shop
 
@@ -82,7 +84,8 @@ def go_live(shop: Shop) -> None:
     """Say in the folder that it is in production, and what it is as a whole."""
     identity = folder_of(shop) / "identity.yaml"
     identity.write_text(json.dumps({**json.loads(identity.read_text()), "production": True}))
-    (folder_of(shop) / "EFFECTIVE.txt").write_text(f"revision {read_folder(folder_of(shop)).digest}\n")
+    policies = load_policies(read_folder(folder_of(shop)), any_age=True)
+    (folder_of(shop) / "EFFECTIVE.txt").write_text(effective_text(policies))
     assert shop.guard.reload()
 
 
@@ -114,9 +117,6 @@ def test_an_older_file_never_goes_live_in_production(shop: Shop, file: str) -> N
     assert shop.guard.revision == revision
 
 
-@pytest.mark.xfail(
-    reason="in production a folder whose EFFECTIVE.txt is not there loads with a warning", raises=AssertionError
-)
 def test_a_folder_that_is_copied_in_part_never_goes_live_in_production(shop: Shop) -> None:
     """Rows cut off at the end of a line, and EFFECTIVE.txt not there yet: a deny is missing, and nothing says so."""
     go_live(shop)

@@ -11,7 +11,8 @@ import sys
 
 import typer
 
-from gatewright.cli import calls, importing, policies
+from gatewright.cli import calls, exporting, importing, policies
+from gatewright.cli.effect import effective
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.policy.errors import Misuse, PolicyInvalid
 
@@ -27,7 +28,9 @@ app: typer.Typer = typer.Typer(
 app.command("check")(policies.check)
 app.command("catalog")(policies.catalog)
 app.command("import")(importing.import_list)
+app.command("effective")(effective)
 app.add_typer(calls.app, name="events")
+app.add_typer(exporting.app, name="export")
 
 
 def main() -> None:
