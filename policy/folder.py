@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
+from gatewright.policy.alternatives import check_alternatives
 from gatewright.policy.catalog import read_specs
 from gatewright.policy.clauses import check_clause
 from gatewright.policy.currency import check_currency
@@ -151,6 +152,7 @@ class _Loading:
         rows = self._rows(policies, self._layout(model))
         check_delegated(node, rows.made, self.tools, self.reader)
         tenants = {tenant: self._tenant(tenant, policies) for tenant in sorted(self.names.tenants)}
+        check_alternatives(policies, self.catalog, tenants.values(), self.names, rows.links, self.findings)
         tests = self._tests(policies)
         if not any_age:
             check_currency(self.source, self.findings, is_production=self.identity.is_production)
