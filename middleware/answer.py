@@ -16,14 +16,20 @@ from typing import Final, Literal, cast
 from gatewright.middleware.failures import Conflict, Failed, Failure, NoEffect, NotFound
 from gatewright.middleware.outcome import FailedCode
 from gatewright.middleware.results import FORBIDDEN, NOT_FOUND, ConflictResult, FailedResult, Result, Unknown
+from gatewright.policy.model import Schema
+from gatewright.policy.pointers import parse_pointer
+from gatewright.policy.wanted import is_declared
 
 __all__ = ["answer_exception", "answer_failure"]
 
 
-def answer_failure(failure: Failure, *, reasons: Collection[str] = (), may_tell_absence: bool = False) -> Result:
+def answer_failure(
+    failure: Failure, *, reasons: Collection[str] = (), schema: Schema | None = None, may_tell_absence: bool = False
+) -> Result:
     """
-    Return the result of a *failure* that had no effect, with its reason only where it is among *reasons*.
+    Return the result of a *failure* that had no effect.
 
+    Its reason is told only where it is among *reasons*, its field only where *schema*, the caller's own, has it.
     *may_tell_absence* says that POLICY.md's rule for `not_found` holds for this call.
     """
     if isinstance(failure, NotFound):
@@ -31,11 +37,12 @@ def answer_failure(failure: Failure, *, reasons: Collection[str] = (), may_tell_
     reason = failure.reason if failure.reason in reasons else None
     if isinstance(failure, Conflict):
         return ConflictResult("resource_state", reason)
+    shown = failure.field is not None and schema is not None and is_declared(schema, parse_pointer(failure.field))
     return FailedResult(
         cast("FailedCode", failure.code),
         retry_after=failure.retry_after,
         reason=reason,
-        field=failure.field,
+        field=failure.field if shown else None,
         repeatable=failure.retryable is not False,
     )
 
@@ -46,6 +53,7 @@ def answer_exception(
     kind: Literal["read", "write"],
     operation_id: str = "",
     reasons: Collection[str] = (),
+    schema: Schema | None = None,
     may_tell_absence: bool = False,
 ) -> Result:
     """
@@ -55,11 +63,11 @@ def answer_exception(
     itself, else what the default map says, else `failed/internal`.
     """
     if isinstance(error, NoEffect):
-        return answer_failure(error.failure, reasons=reasons, may_tell_absence=may_tell_absence)
+        return answer_failure(error.failure, reasons=reasons, schema=schema, may_tell_absence=may_tell_absence)
     if kind == "write":
         return Unknown(operation_id)
     if isinstance(error, Failed | Conflict | NotFound):
-        return answer_failure(error, reasons=reasons, may_tell_absence=may_tell_absence)
+        return answer_failure(error, reasons=reasons, schema=schema, may_tell_absence=may_tell_absence)
     if isinstance(error, PermissionError) and error.errno is None:
         return FORBIDDEN
     return _default(error)

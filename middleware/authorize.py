@@ -32,8 +32,7 @@ def authorize(call: Call) -> Outcome:
     if not isinstance(reached, Verdict):
         return _authorize(call, settling, reached)
     if reached.status == "ok" and not call.tool.checks:
-        call.verdict = reached
-        note_decision(call, reached)
+        _accept(call, reached)
         return None
     return _finish(call, reached)
 
@@ -47,15 +46,24 @@ def _authorize(call: Call, settling: Settling, reached: Need | None = None) -> G
 
 
 def _finish(call: Call, verdict: Verdict) -> Generator[Wait, Any, Stopped | None]:
+    if verdict.status not in ("ok", "invalid_arguments", "forbidden") and call.progress is not None:
+        call.progress.accept(call.tool_name)
     if verdict.status != "ok":
         return stop_verdict(call, verdict)
-    call.verdict = verdict
-    note_decision(call, verdict)
+    _accept(call, verdict)
     for check in call.tool.checks:
         stopped = yield from _check(call, check)
         if stopped is not None:
             return stopped
     return None
+
+
+def _accept(call: Call, verdict: Verdict) -> None:
+    """Go on with *verdict*: these arguments were valid, so the repairs of this tool begin anew."""
+    call.verdict = verdict
+    note_decision(call, verdict)
+    if call.progress is not None:
+        call.progress.accept(call.tool_name)
 
 
 def _check(call: Call, check: Any) -> Generator[Wait, Any, Stopped | None]:
@@ -66,8 +74,12 @@ def _check(call: Call, check: Any) -> Generator[Wait, Any, Stopped | None]:
     try:
         answer = yield Wait(check, copy.deepcopy(dict(call.verdict.arguments or {})), resources, deadline=call.deadline)
     except (Conflict, NotFound, Failed) as failure:
-        may_tell = may_tell_absence(call)
-        result = answer_failure(failure, reasons=call.tool.spec.reasons, may_tell_absence=may_tell)
+        result = answer_failure(
+            failure,
+            reasons=call.tool.spec.reasons,
+            schema=call.view.schema,
+            may_tell_absence=may_tell_absence(call),
+        )
         outcome, reason = result.status, f"check {name}: {failure.code}"
     except Exception as error:  # noqa: BLE001 - a check that raises is a refusal, whatever it raises
         return forbid(call, f"check {name}: {type(error).__name__}", "state")

@@ -18,6 +18,7 @@ from gatewright.middleware.interaction import Interaction, Progress
 from gatewright.middleware.record import Trail
 from gatewright.middleware.results import Ok, OkPage, Result
 from gatewright.policy.model import Caller, JsonObject
+from gatewright.policy.rendering import Format
 from gatewright.policy.screening import Screened
 from gatewright.policy.snapshot import Snapshot
 from gatewright.policy.verdict import Verdict
@@ -86,6 +87,7 @@ class Call:
         "deadline",
         "decoded",
         "entered",
+        "format",
         "gate",
         "given_context",
         "injected",
@@ -123,6 +125,7 @@ class Call:
     interaction: Interaction | str | None
     operation_name: str | None
     locale: str
+    format: Format | None
     trail: Trail
     now: float
     step: str
@@ -174,6 +177,7 @@ class Call:
         self.trail = trail
         self.now = trail.at
         self.step = ""
+        self.format = None
         self.cause = None
         self.progress = None
         self.operation = None

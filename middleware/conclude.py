@@ -89,7 +89,7 @@ def _counted(call: Call, result: Result) -> Result:
         return result
     if result.status == "forbidden":
         progress.count_denied(call.now)
-    if isinstance(result, Ok | OkPage) and progress.listed and schema_changed(call):
+    if isinstance(result, Ok | OkPage) and schema_changed(call):
         result = replace(result, schema_changed=True)
     if isinstance(result, FailedResult) and result.retryable:
         if progress.count_failure(call.tool_name) > MOST_FAILURES:

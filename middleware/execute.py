@@ -198,6 +198,7 @@ def _raised(call: Call, error: BaseException, began: int) -> Stopped:
         kind=spec.kind,
         operation_id="" if operation is None else operation.id,
         reasons=spec.reasons,
+        schema=call.view.schema,
         may_tell_absence=may_tell_absence(call),
     )
     where = place_of(error)

@@ -7,15 +7,16 @@ grants anything, and nothing is shared across tenants.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 from cachetools import TTLCache
 
 from gatewright.policy.model import Caller
+from gatewright.policy.rendering import Format
 
-__all__ = ["MOST_FAILURES", "Interaction", "Interactions", "Progress"]
+__all__ = ["MOST_FAILURES", "Interaction", "Interactions", "Progress", "Shown"]
 
 MOST_FAILURES: Final = 2
 """How often in a row one tool may fail with `retryable: true` in one interaction; after that it no longer says so."""
@@ -23,15 +24,24 @@ MOST_FAILURES: Final = 2
 GUESSING_SECONDS: Final = 3600.0
 """How long refused calls are counted from the first of them."""
 
+T = TypeVar("T")
+
 _MOST: Final = 65_536
 _LIFETIME: Final = 86_400.0
-_MOST_CALLED: Final = 1024
+_MOST_COUNTED: Final = 1024
+
+
+class Shown(NamedTuple):
+    """How a tool was last listed: the digest of its role schema, and the format."""
+
+    digest: str
+    format: Format
 
 
 class Progress:
     """What one caller has done in one interaction."""
 
-    __slots__ = ("_called", "_denied", "_denied_since", "_failures", "_lock", "_refused", "listed")
+    __slots__ = ("_called", "_denied", "_denied_since", "_excused", "_failures", "_lock", "_refused", "_shown")
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -40,7 +50,8 @@ class Progress:
         self._failures: dict[str, int] = {}
         self._denied: int = 0
         self._denied_since: float = 0.0
-        self.listed: dict[str, str] = {}
+        self._excused: dict[str, str] = {}
+        self._shown: dict[str, Shown] = {}
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -58,12 +69,34 @@ class Progress:
             with self._lock:
                 self._called[tool] = None
 
-    def count_refused(self, tool: str) -> int:
-        """Count a call of *tool* with arguments that were not accepted; return how many there were in a row."""
+    def show(self, tools: Mapping[str, Shown]) -> None:
+        """Note that *tools* were listed so."""
         with self._lock:
-            attempt = self._refused.get(tool, 0) + 1
-            self._keep(self._refused, tool, attempt)
-        return attempt
+            self._shown.update(tools)
+
+    def shown(self, tool: str) -> Shown | None:
+        """Return how *tool* was last listed, None where it was not."""
+        return self._shown.get(tool)
+
+    def has_changed(self, tool: str, digest: str) -> bool:
+        """Whether *tool* was last listed with another role schema than that of *digest*."""
+        shown = self._shown.get(tool)
+        return shown is not None and shown.digest != digest
+
+    def count_refused(self, tool: str, digest: str | None = None) -> int:
+        """
+        Count a call of *tool* with arguments that were not accepted; return how many there were in a row.
+
+        Where it was listed with another role schema than that of *digest*, the call is not counted, once a change:
+        after it has been told so, a model that goes on with the old schema uses up its repairs.
+        """
+        with self._lock:
+            attempt = self._refused.get(tool, 0)
+            if digest is not None and self._excused.get(tool) != digest and self.has_changed(tool, digest):
+                self._keep(self._excused, tool, digest)
+                return attempt
+            self._keep(self._refused, tool, attempt + 1)
+        return attempt + 1
 
     def accept(self, tool: str) -> None:
         """Forget the refused arguments of *tool*: these were valid."""
@@ -97,10 +130,10 @@ class Progress:
             return False
         return 0 <= now - self._denied_since < GUESSING_SECONDS
 
-    def _keep(self, counts: dict[str, int], tool: str, count: int) -> None:
-        counts[tool] = count
-        if len(counts) > _MOST_CALLED:
-            del counts[next(iter(counts))]
+    def _keep(self, kept: dict[str, T], tool: str, value: T) -> None:
+        kept[tool] = value
+        if len(kept) > _MOST_COUNTED:
+            del kept[next(iter(kept))]
 
 
 class Interaction:

@@ -7,51 +7,60 @@ open is not there.
 
 from __future__ import annotations
 
-import json
-from threading import Lock
-from typing import Any, Final
-
-from cachetools import LRUCache
+import marshal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
 
 from gatewright.middleware.admit import context_of
 from gatewright.middleware.authenticate import authenticate
 from gatewright.middleware.call import Call
 from gatewright.middleware.drive import answer_waits
 from gatewright.middleware.failures import Stopped
+from gatewright.middleware.interaction import Shown
 from gatewright.middleware.release import plan_release
-from gatewright.policy.model import Schema
-from gatewright.policy.rendering import Format, render_bytes, render_tool
+from gatewright.policy.errors import Misuse
+from gatewright.policy.model import JsonObject, Schema
+from gatewright.policy.rendering import FORMATS, Format, Rendering, render
 from gatewright.policy.verdict import admit
 from gatewright.policy.view import View
 
-__all__ = ["list_tools"]
+__all__ = ["list_tools", "render_view"]
 
-_MOST: Final = 8192
-_rendered: Final[LRUCache[tuple[str, str], bytes]] = LRUCache(maxsize=_MOST)
-_lock: Final = Lock()
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """One caller's tools in one format: their bytes, and what each of them was shown as."""
+
+    packed: bytes
+    shown: Mapping[str, Shown]
 
 
 def list_tools(call: Call, format: Format) -> list[dict[str, Any]]:
     """
-    Return the renderings of what the caller of *call*, which names no tool, may use.
+    Return the renderings of what the caller of *call*, which names no tool, may use; they are the caller's to change.
 
     Raises:
+        Misuse: there is no such format.
         Stopped: nobody is calling.
     """
+    if format not in FORMATS:
+        raise Misuse(f"no such format: {format}", f"one of {', '.join(FORMATS)}")
     stopped = _authenticated(call)
     if stopped is not None:
         stopped.throw()
     context = context_of(call, call.snapshot)
-    progress = call.progress
-    shown = []
-    for name, tool in tuple(call.runtime.tools.items()):
-        view = admit(call.snapshot, call.caller, name, context)
-        if view is None or view.spec.digest != tool.spec.digest:
-            continue
-        if progress is not None:
-            progress.listed[name] = view.schema_digest
-        shown.append(json.loads(_bytes(view, format)))
-    return shown
+    stage = context.get("stage")
+    key = (format, context["date"], stage if isinstance(stage, str) else None, len(call.runtime.tools))
+    listing = call.snapshot.listing(call.caller, key, lambda: _make(call, context, format))
+    if call.progress is not None:
+        call.progress.show(listing.shown)
+    return cast("list[dict[str, Any]]", marshal.loads(listing.packed))  # noqa: S302 - packed right here, by us
+
+
+def render_view(view: View, format: Format) -> Rendering:
+    """Return the tool of *view* as *format* shows it, its result schema with it where all entries have the same."""
+    return render(view.spec, view.schema, format, result=_result_schema(view))
 
 
 def _authenticated(call: Call) -> Stopped | None:
@@ -62,15 +71,17 @@ def _authenticated(call: Call) -> Stopped | None:
     return stopped
 
 
-def _bytes(view: View, format: Format) -> bytes:
-    key = (view.digest, format)
-    with _lock:
-        found = _rendered.get(key)
-    if found is None:
-        found = render_bytes(render_tool(view.spec, view.schema, format, result=_result_schema(view)))
-        with _lock:
-            _rendered[key] = found
-    return found
+def _make(call: Call, context: JsonObject, format: Format) -> _Listing:
+    views = list(_open(call, context))
+    tools = [render_view(view, format).plain() for view in views]
+    return _Listing(marshal.dumps(tools), {view.spec.name: Shown(view.schema_digest, format) for view in views})
+
+
+def _open(call: Call, context: JsonObject) -> Iterator[View]:
+    for name, tool in tuple(call.runtime.tools.items()):
+        view = admit(call.snapshot, call.caller, name, context)
+        if view is not None and view.spec.digest == tool.spec.digest:
+            yield view
 
 
 def _result_schema(view: View) -> Schema | None:

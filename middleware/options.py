@@ -9,6 +9,7 @@ from typing import NamedTuple, Required, TypedDict
 
 from gatewright.middleware.call import Arguments
 from gatewright.middleware.interaction import Interaction
+from gatewright.policy.rendering import Format
 
 __all__ = ["BatchOptions", "CallOptions", "ToolCall"]
 
@@ -18,13 +19,16 @@ class BatchOptions(TypedDict, total=False):
     Of several calls at once.
 
     *token* is the caller's, None for nobody. *interaction* is the conversation or task of the model, *context* what the
-    application declares about the call, *locale* the language of messages to the model.
+    application declares about the call, *locale* the language of messages to the model. *format* is how the model was
+    shown its tools, where `Guard.tools` was not told the interaction: under `openai-strict` a null may mean that an
+    optional argument is left out.
     """
 
     token: Required[str | None]
     interaction: Interaction | str | None
     context: Mapping[str, object] | None
     locale: str | None
+    format: Format | None
 
 
 class CallOptions(BatchOptions, total=False):

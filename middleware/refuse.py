@@ -20,6 +20,7 @@ from gatewright.middleware.results import (
     invalid_arguments,
 )
 from gatewright.policy.complaints import Complaint
+from gatewright.policy.quoting import Quote, quote_from
 from gatewright.policy.screening import Failure
 from gatewright.policy.settlement import may_say_not_found
 from gatewright.policy.verdict import Verdict
@@ -39,13 +40,15 @@ __all__ = [
 
 def refuse_arguments(call: Call, complaints: Sequence[Complaint], reason: str = "") -> Stopped:
     """Return the refusal of arguments with everything that is wrong with them; it counts as an attempt."""
-    attempt = 1 if call.progress is None else call.progress.count_refused(call.tool_name)
+    digest = _schema_digest(call)
+    attempt = 1 if call.progress is None else call.progress.count_refused(call.tool_name, digest)
     result = invalid_arguments(
         complaints,
         attempt=attempt,
         repairs=call.runtime.bounds.repairs,
         locale=call.locale,
         schema_changed=schema_changed(call),
+        quote=quotes(call),
     )
     first = complaints[0] if complaints else None
     call.trail.add(
@@ -57,7 +60,7 @@ def refuse_arguments(call: Call, complaints: Sequence[Complaint], reason: str = 
         outcome="refused",
         reason=reason or None,
         schema_changed=result.schema_changed or None,
-        schema_digest=_schema_digest(call),
+        schema_digest=digest,
     )
     return call.stop(result)
 
@@ -129,11 +132,14 @@ def told_failures(failures: Sequence[Failure]) -> list[dict[str, str]]:
 
 def schema_changed(call: Call) -> bool:
     """Whether the caller was last shown another schema of this tool than the one that is enforced."""
-    progress, view = call.progress, getattr(call, "view", None)
-    if progress is None or view is None:
-        return False
-    listed = progress.listed.get(call.tool_name)
-    return listed is not None and listed != view.schema_digest
+    digest = _schema_digest(call)
+    return digest is not None and call.progress is not None and call.progress.has_changed(call.tool_name, digest)
+
+
+def quotes(call: Call) -> Quote:
+    """Return what says how a complaint's place may be quoted to the model that wrote it."""
+    decoded = getattr(call, "decoded", None)
+    return quote_from(call.view.spec.flags, None if decoded is None else decoded.value)
 
 
 def _schema_digest(call: Call) -> str | None:

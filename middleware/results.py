@@ -15,6 +15,8 @@ from gatewright.middleware.outcome import FAILED_CODES, ConflictCode, FailedCode
 from gatewright.middleware.sentences import POLICY_NOTE, STOP_REPAIRING, speaks
 from gatewright.policy.complaints import Complaint
 from gatewright.policy.model import Json, JsonObject
+from gatewright.policy.phrases import Locale
+from gatewright.policy.quoting import Quote, quote_nothing
 
 __all__ = [
     "FORBIDDEN",
@@ -101,7 +103,7 @@ class InvalidArguments(Outcome):
 
     status: ClassVar[Status] = "invalid_arguments"
 
-    errors: tuple[JsonObject, ...]
+    errors: tuple[JsonObject, ...] = field(repr=False)
     attempt: int = 1
     attempts_left: int = MAX_REPAIRS
     user_message: str | None = None
@@ -313,12 +315,17 @@ def invalid_arguments(
     repairs: int = MAX_REPAIRS,
     locale: str = "en",
     schema_changed: bool = False,
+    quote: Quote = quote_nothing,
 ) -> InvalidArguments:
-    """Return the result for *complaints*, of which this is the *attempt*-th in a row (counted from 1)."""
-    language: Literal["en", "zh"] = "zh" if locale.startswith("zh") else "en"
-    left = max(0, repairs + 1 - attempt)
+    """
+    Return the result for *complaints*, of which this is the *attempt*-th in a row.
+
+    Attempts count from 1; 0 is one that is not counted. Messages quote what *quote* allows.
+    """
+    language: Locale = speaks(("en", "zh"), locale)  # type: ignore[assignment]
+    left = max(0, min(repairs, repairs + 1 - attempt))
     return InvalidArguments(
-        tuple(complaint.to_json(language) for complaint in complaints),
+        tuple(complaint.to_json(language, quote) for complaint in complaints),
         attempt,
         left,
         None if left else speaks(STOP_REPAIRING, locale),

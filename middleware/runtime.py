@@ -25,6 +25,7 @@ from gatewright.middleware.registration import Tool
 from gatewright.middleware.seal import KeyRing
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import Json, JsonObject
+from gatewright.policy.rendering import FORMATS, Format
 
 if TYPE_CHECKING:
     from gatewright.middleware.live import LivePolicies
@@ -73,6 +74,7 @@ class Runtime:
         locale: str | None = None,
         parent: str | None = None,
         adapter: str | None = None,
+        format: Format | None = None,
     ) -> Call:
         """
         Return a call that has just come in, its first event on its trail.
@@ -80,9 +82,11 @@ class Runtime:
         A *call_id* that is no text, as models may write one, counts as none.
 
         Raises:
-            Misuse: what the application says of the call has the wrong type, or its context is not JSON or names what
-                only the runtime knows.
+            Misuse: what the application says of the call has the wrong type, names no format, or its context is not
+                JSON or names what only the runtime knows.
         """
+        if format is not None and format not in FORMATS:
+            raise Misuse(f"no such format: {format}", f"one of {', '.join(FORMATS)}")
         if self.live.is_stale:
             self.live.complete()
         given = _NO_CONTEXT if context is None else declared_context(context)
@@ -106,7 +110,9 @@ class Runtime:
             tool=name,
         )
         _last_call.set(trail.call)
-        return Call(self, name, raw, token, given, interaction, operation, language, trail)
+        call = Call(self, name, raw, token, given, interaction, operation, language, trail)
+        call.format = format
+        return call
 
 
 def declared_context(context: Mapping[str, object]) -> JsonObject:

@@ -7,7 +7,8 @@ The step around `decode` is here; every other has a file of its own. Nothing is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import replace
+from typing import Final, cast
 
 from gatewright.middleware.admit import admit
 from gatewright.middleware.approve import approve
@@ -15,6 +16,7 @@ from gatewright.middleware.authenticate import authenticate
 from gatewright.middleware.authorize import authorize
 from gatewright.middleware.call import Arguments, Call
 from gatewright.middleware.chain import Chain, Step
+from gatewright.middleware.decode import Decoded
 from gatewright.middleware.decode import decode as decode_arguments
 from gatewright.middleware.execute import execute
 from gatewright.middleware.failures import Stopped
@@ -25,6 +27,9 @@ from gatewright.middleware.release import release
 from gatewright.middleware.reserve import reserve
 from gatewright.middleware.validate import validate
 from gatewright.policy.complaints import syntax_complaint
+from gatewright.policy.model import Json
+from gatewright.policy.rendering import Format
+from gatewright.policy.strict import drop_nulls
 
 __all__ = ["BUILT_IN", "decode"]
 
@@ -34,12 +39,25 @@ def decode(call: Call) -> Stopped | None:
     raw = call.raw
     call.trail.add("arguments_generated", raw=not isinstance(raw, Mapping), raw_digest=_raw_digest(call, raw))
     try:
-        call.decoded = decode_arguments(raw, big_integers=call.tool.big_integers)
+        decoded = decode_arguments(raw, big_integers=call.tool.big_integers)
     except Malformed as error:
         complaint = syntax_complaint(error.reason, error.offset)
     else:
+        call.decoded = _without_nulls(call, decoded) if _format_of(call) == "openai-strict" else decoded
         return None
     return refuse_arguments(call, [complaint])
+
+
+def _format_of(call: Call) -> Format | None:
+    """The format that the model was shown: what the application says, else how the tool was last listed."""
+    shown = None if call.progress is None else call.progress.shown(call.tool_name)
+    return call.format or (None if shown is None else shown.format)
+
+
+def _without_nulls(call: Call, decoded: Decoded) -> Decoded:
+    """Drop the nulls by which a strict rendering lets an optional argument be left out."""
+    nulls = call.view.nulls
+    return replace(decoded, value=cast("dict[str, Json]", drop_nulls(decoded.value, nulls))) if nulls else decoded
 
 
 def _raw_digest(call: Call, raw: Arguments) -> str | None:

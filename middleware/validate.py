@@ -40,8 +40,6 @@ def _judge(call: Call, screened: Screened) -> Stopped | None:
             return refuse_arguments(call, verdict.errors, verdict.reason)
         return stop_verdict(call, verdict)
     call.screened = screened
-    if call.progress is not None:
-        call.progress.accept(call.tool_name)
     call.trail.add(
         "schema_validated",
         entries=[candidate.entry.id for candidate in screened.candidates],

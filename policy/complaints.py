@@ -16,6 +16,7 @@ from gatewright.policy.evidence import Place, SchemaError
 from gatewright.policy.model import Json, Schema
 from gatewright.policy.phrases import Locale, phrase
 from gatewright.policy.pointers import format_pointer
+from gatewright.policy.quoting import Quote, quote_nothing
 from gatewright.policy.wanted import SAYABLE, asked_at, declared_names, own_word
 
 __all__ = [
@@ -85,6 +86,7 @@ _REASON_OF: Final[Mapping[str, str]] = {
 REASONS: Final = frozenset(_REASON_OF.values())
 """The reasons of the schema layer; what they mean never changes."""
 
+_ABSENT: Final = frozenset({"missing", "unknown_argument"})
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
@@ -104,13 +106,13 @@ class Complaint:
     expected: Json = None
     params: tuple[tuple[str, Json], ...] = ()
 
-    def to_json(self, locale: Locale = "en") -> dict[str, Json]:
-        """Return the complaint as it stands in a result's `errors`."""
+    def to_json(self, locale: Locale = "en", quote: Quote = quote_nothing) -> dict[str, Json]:
+        """Return the complaint as it stands in a result's `errors`; its message quotes what *quote* allows."""
         whole: dict[str, Json] = {
             "layer": self.layer,
             "field": self.field,
             "reason": self.reason,
-            "message": message(self, locale),
+            "message": message(self, locale, quote),
         }
         if self.expected is not None:
             whole["expected"] = list(self.expected) if isinstance(self.expected, tuple) else self.expected
@@ -136,9 +138,17 @@ def syntax_complaint(reason: str, offset: int | None = None) -> Complaint:
     return Complaint("syntax", "", reason, None, () if offset is None else (("offset", offset),))
 
 
-def message(complaint: Complaint, locale: Locale = "en") -> str:
-    """Return the sentence for the model; the text is constant for a reason, what it is filled with holds no value."""
-    return phrase(complaint.layer, complaint.reason, complaint.expected, dict(complaint.params), locale)
+def message(complaint: Complaint, locale: Locale = "en", quote: Quote = quote_nothing) -> str:
+    """
+    Return the sentence for the model; the text is constant for a reason.
+
+    What it is filled with holds no value, but for what *quote* allows to be quoted.
+    """
+    params = dict(complaint.params)
+    quoted = None if complaint.layer == "syntax" or complaint.reason in _ABSENT else quote(complaint.field)
+    if quoted is not None:
+        params["quoted"] = quoted
+    return phrase(complaint.layer, complaint.reason, complaint.expected, params, locale)
 
 
 def _complaint(error: SchemaError, schema: Schema) -> Complaint:

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from gatewright.policy.model import Json
 
-__all__ = ["LEADS", "Locale", "phrase"]
+__all__ = ["LEADS", "Locale", "describe", "phrase"]
 
 Locale: TypeAlias = Literal["en", "zh"]
 
@@ -130,15 +130,26 @@ def phrase(layer: str, reason: str, expected: Json, params: Wanted, locale: Loca
         parts.append(_join("expected ", "应为", wanted, zh))
     if "known" in params:
         parts.append(_join("the arguments here are ", "此处的参数为 ", _list(params["known"]), zh))
-    if "got" in params and reason != "missing":
+    if "quoted" in params:
+        parts.append(_join("got ", "收到的是 ", str(params["quoted"]), zh))
+    elif "got" in params and reason != "missing":
         parts.append(_join("got ", "收到的是", _shape(params, zh), zh))
     if "offset" in params:
         parts.append(_join("at byte ", "位于字节 ", str(params["offset"]), zh))
     return ("；" if zh else "; ").join(parts) + ("。" if zh else ".")
 
 
+def describe(wanted: Mapping[str, Json], locale: Locale = "en") -> str:
+    """
+    Say what the keywords *wanted* ask for, "" where none of them can be said.
+
+    >>> describe({"type": "integer", "minimum": 1})
+    'an integer without a decimal point, at least 1'
+    """
+    return _describe(wanted, locale == "zh")
+
+
 def _describe(wanted: Wanted, zh: bool) -> str:
-    """Say what a place of a schema asks for."""
     if "const" in wanted:
         return _join("exactly ", "固定值 ", _json(wanted["const"]), zh)
     if "enum" in wanted:

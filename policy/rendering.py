@@ -11,16 +11,32 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
-from gatewright.policy.definitions import rebuild
+from gatewright.policy.errors import Misuse
+from gatewright.policy.lowering import lower
 from gatewright.policy.model import Json, Schema, ToolSpec
+from gatewright.policy.root import flatten_root
+from gatewright.policy.strict import make_strict
+from gatewright.policy.subsets import GEMINI, Loss
+from gatewright.policy.validator import thaw
 
-__all__ = ["FORMATS", "Format", "describe_tool", "parse_name", "render_bytes", "render_name", "render_tool"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Rendering",
+    "describe_tool",
+    "parse_name",
+    "render",
+    "render_bytes",
+    "render_name",
+    "render_tool",
+]
 
-Format: TypeAlias = Literal["plain", "openai", "anthropic", "mcp", "gemini"]
+Format: TypeAlias = Literal["plain", "openai", "openai-strict", "anthropic", "mcp", "gemini"]
 
-FORMATS: Final[tuple[Format, ...]] = ("plain", "openai", "anthropic", "mcp", "gemini")
+FORMATS: Final[tuple[Format, ...]] = ("plain", "openai", "openai-strict", "anthropic", "mcp", "gemini")
 
 _SIDE_EFFECTS: Final[Mapping[str, str]] = {
     "read": "Side effects: none, it only reads.",
@@ -33,29 +49,52 @@ _KEPT: Final = 40
 _DIGEST: Final = 20
 
 
-def render_tool(spec: ToolSpec, schema: Schema, format: Format, *, result: Schema | None = None) -> dict[str, Json]:
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A tool as one format shows it, and what its role schema says that this does not."""
+
+    tool: Mapping[str, Json]
+    losses: tuple[Loss, ...] = ()
+
+    def plain(self) -> dict[str, Json]:
+        """Return the tool as plain dicts and lists, free to change."""
+        return cast("dict[str, Json]", thaw(self.tool))
+
+
+def render(spec: ToolSpec, schema: Schema, format: Format, *, result: Schema | None = None) -> Rendering:
     """
-    Return *spec* as *format* shows it, with *schema* as its arguments.
+    Return *spec* as *format* shows it, with *schema* as its arguments, and the losses.
 
     *result* is the schema of results as the caller's cuts leave it; MCP alone shows it.
+
+    Raises:
+        Misuse: there is no such format.
     """
     description = describe_tool(spec)
-    if format == "openai":
-        function: dict[str, Json] = {
-            "name": render_name(spec.name),
-            "description": description,
-            "parameters": schema,
-            "strict": False,
-        }
-        return {"type": "function", "function": function}
-    if format == "anthropic":
-        return {"name": render_name(spec.name), "description": description, "input_schema": schema}
-    if format == "gemini":
-        parameters = _const_as_enum(schema)
-        return {"name": render_name(spec.name), "description": description, "parameters_json_schema": parameters}
+    if format == "plain":
+        return Rendering(
+            {"name": spec.name, "kind": spec.kind, "description": description, "parameters": schema},
+        )
     if format == "mcp":
-        return _render_mcp(spec, description, schema, result)
-    return {"name": spec.name, "kind": spec.kind, "description": description, "parameters": schema}
+        return Rendering(_render_mcp(spec, description, schema, result))
+    head: dict[str, Json] = {"name": render_name(spec.name), "description": description}
+    if format == "openai-strict":
+        strict = make_strict(schema)
+        return Rendering(_function(head, strict.schema, is_strict=strict.is_strict), strict.losses)
+    parameters, losses = flatten_root(schema)
+    if format == "openai":
+        return Rendering(_function(head, parameters, is_strict=False), losses)
+    if format == "anthropic":
+        return Rendering({**head, "input_schema": parameters}, losses)
+    if format != "gemini":
+        raise Misuse(f"no such format: {format}", f"one of {', '.join(FORMATS)}")
+    lowered, more = lower(parameters, GEMINI)
+    return Rendering({**head, "parameters_json_schema": lowered}, (*losses, *more))
+
+
+def render_tool(spec: ToolSpec, schema: Schema, format: Format, *, result: Schema | None = None) -> dict[str, Json]:
+    """Return what `render` does, without the losses."""
+    return render(spec, schema, format, result=result).plain()
 
 
 def render_bytes(rendered: Mapping[str, Json]) -> bytes:
@@ -112,6 +151,10 @@ def parse_name(rendered: str, names: Iterable[str] = ()) -> str:
     return name if render_name(name) == rendered else rendered
 
 
+def _function(head: Mapping[str, Json], parameters: Schema, *, is_strict: bool) -> dict[str, Json]:
+    return {"type": "function", "function": {**head, "parameters": parameters, "strict": is_strict}}
+
+
 def _render_mcp(spec: ToolSpec, description: str, schema: Schema, result: Schema | None) -> dict[str, Json]:
     reads = spec.kind == "read"
     tool: dict[str, Json] = {"name": spec.name, "description": description, "inputSchema": schema}
@@ -123,13 +166,3 @@ def _render_mcp(spec: ToolSpec, description: str, schema: Schema, result: Schema
 
 def _unescape(plain: str) -> str:
     return plain.replace("__", ".")
-
-
-def _const_as_enum(schema: Json) -> Json:
-    if not isinstance(schema, Mapping):
-        return schema
-    out = rebuild(schema, _const_as_enum)
-    if "const" in out:
-        value = out.pop("const")
-        out["enum"] = [value]
-    return cast("Json", out)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, Protocol, TypeAlias, cast
+from typing import Final, Literal, Protocol, TypeAlias
 
 from gatewright.policy.complaints import Complaint, business_complaint, schema_complaints
 from gatewright.policy.dialect import SchemaValidator
@@ -19,6 +19,7 @@ from gatewright.policy.pointers import format_pointer, parse_pointer, read
 from gatewright.policy.references import MISSING, Lookup, Missing
 from gatewright.policy.template import REASON, ArgumentTemplate, Conditional, OpenEntry, Part
 from gatewright.policy.view import View
+from gatewright.policy.wanted import is_declared
 
 __all__ = [
     "STAGES",
@@ -30,6 +31,7 @@ __all__ = [
     "call_lookup",
     "compute_fact",
     "screen",
+    "without_hidden",
 ]
 
 Stage: TypeAlias = Literal[
@@ -216,8 +218,7 @@ def _seen(template: ArgumentTemplate, complaint: Complaint) -> Complaint:
 
 
 def _speaks_of_shown(template: ArgumentTemplate, complaint: Complaint) -> bool:
-    place = parse_pointer(complaint.field)
-    return not place or place[0] in cast("Mapping[str, Json]", template.visible.get("properties", {}))
+    return is_declared(template.visible, parse_pointer(complaint.field))
 
 
 def _unseen() -> Complaint:
@@ -265,9 +266,14 @@ def _apply_rules(view: View, candidate: Candidate, supply: Supply) -> Candidate 
         candidate.arguments = supply.rules(candidate.filled, view.settings)
     except Invalid as refusal:
         told = business_complaint(refusal.field, refusal.reason, refusal.expected)
-        complaint = told if _speaks_of_shown(candidate.entry.arguments, told) else replace(told, field="")
+        complaint = without_hidden(candidate.entry, told)
         return Failure(candidate.entry.id, "rules", "invalid_arguments", (complaint,))
     return candidate
+
+
+def without_hidden(entry: OpenEntry, complaint: Complaint) -> Complaint:
+    """Return *complaint*, at no field where *entry* does not show the one that it names."""
+    return complaint if _speaks_of_shown(entry.arguments, complaint) else replace(complaint, field="")
 
 
 def compute_fact(candidate: Candidate, supply: Supply, name: str) -> Json | Missing:

@@ -16,7 +16,7 @@ from gatewright.policy.conditions import ConditionSet, Unmet
 from gatewright.policy.model import Approval, Budget, Duties, Json, JsonObject, Schema
 from gatewright.policy.pointers import resource_ids
 from gatewright.policy.references import MISSING, Lookup, Missing, Unfilled, has_references, substitute
-from gatewright.policy.screening import Candidate, Failure, Supply, call_lookup, compute_fact
+from gatewright.policy.screening import Candidate, Failure, Supply, call_lookup, compute_fact, without_hidden
 from gatewright.policy.template import merge_duties
 from gatewright.policy.view import View
 
@@ -160,7 +160,8 @@ def _ask_facts(settling: _Settling) -> Failure | None:
     if not unmet:
         return None
     specs = settling.view.spec.facts
-    errors = tuple(dict.fromkeys(business_complaint(specs[item.name].field, item.name, None) for item in unmet))
+    told = dict.fromkeys(business_complaint(specs[item.name].field, item.name, None) for item in unmet)
+    errors = tuple(without_hidden(candidate.entry, complaint) for complaint in told)
     return Failure(candidate.entry.id, "facts", "invalid_arguments", errors, _named("fact", unmet))
 
 

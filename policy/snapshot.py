@@ -8,7 +8,9 @@ views, never shared between callers that could be decided differently.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Hashable
 from threading import Lock
+from typing import TypeVar, cast
 
 from cachetools import LRUCache
 
@@ -20,13 +22,16 @@ __all__ = ["Snapshot", "compile_snapshot"]
 
 _MOST_VIEWS = 8192
 _MOST_CLOSED = 8192
+_MOST_LISTINGS = 1024
 _LONGEST_NAME = 128
+
+T = TypeVar("T")
 
 
 class Snapshot:
     """A compiled policy set. `revision` names it in every decision and event."""
 
-    __slots__ = ("_closed", "_lock", "_views", "engine", "policies", "revision")
+    __slots__ = ("_closed", "_listings", "_lock", "_views", "engine", "policies", "revision")
 
     def __init__(self, policies: PolicySet, engine: Engine) -> None:
         self.policies: PolicySet = policies
@@ -34,7 +39,23 @@ class Snapshot:
         self.revision: str = policies.revision
         self._views: LRUCache[tuple[str, bytes, int], View] = LRUCache(maxsize=_MOST_VIEWS)
         self._closed: LRUCache[tuple[str, bytes, int], None] = LRUCache(maxsize=_MOST_CLOSED)
+        self._listings: LRUCache[tuple[bytes, Hashable], object] = LRUCache(maxsize=_MOST_LISTINGS)
         self._lock = Lock()
+
+    def listing(self, caller: Caller, key: Hashable, make: Callable[[], T]) -> T:
+        """
+        Return what *make* returned for *caller* and *key* before, or returns now.
+
+        The key of a caller names its tenant and all that can change a decision, so nothing is shared beyond that.
+        """
+        whole = (caller_key(caller), key)
+        with self._lock:
+            found = self._listings.get(whole)
+        if found is None:
+            found = make()
+            with self._lock:
+                self._listings[whole] = found
+        return cast("T", found)
 
     def view(self, caller: Caller, tool: str, today: dt.date) -> View | None:
         """

@@ -21,6 +21,7 @@ from gatewright.policy.engine import Engine, Standing
 from gatewright.policy.model import Caller, Json, JsonObject, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
 from gatewright.policy.narrowing import any_of, narrow
 from gatewright.policy.references import Lookup, Unfilled, early_lookup
+from gatewright.policy.strict import Nulls, make_strict
 from gatewright.policy.template import OpenEntry, open_entry, with_reason
 
 __all__ = ["View", "applies", "caller_key", "open_view"]
@@ -83,6 +84,11 @@ class View:
     def schema_digest(self) -> str:
         """SHA-256 over the role schema in RFC 8785 form, in hex."""
         return _digest(self.schema)
+
+    @cached_property
+    def nulls(self) -> Nulls:
+        """Where null means "left out" in arguments of the strict rendering."""
+        return make_strict(self.schema).nulls
 
     @cached_property
     def digest(self) -> str:

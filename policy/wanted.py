@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, cast
 
 from gatewright.policy.evidence import Place, freeze
-from gatewright.policy.model import Json, Schema
+from gatewright.policy.model import Json, Pointer, Schema
 from gatewright.policy.pruning import resolve
 
-__all__ = ["SAYABLE", "asked_at", "declared_names", "own_word", "places"]
+__all__ = ["SAYABLE", "asked_at", "declared_names", "is_declared", "own_word", "places"]
 
 SAYABLE: Final = (
     "type",
@@ -86,6 +86,22 @@ def declared_names(schema: Schema, place: Place) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def is_declared(schema: Schema, pointer: Pointer) -> bool:
+    """
+    Answer whether *schema* has a place for everything that *pointer* names: properties, elements and keys of maps.
+
+    >>> is_declared({"properties": {"a": {"items": {"properties": {"b": {}}}}}}, ("a", "0", "b"))
+    True
+    """
+    level = list(places(schema, (), schema))
+    for token in pointer:
+        children = [child for node in level for child in _declared(node, token)]
+        if not children:
+            return False
+        level = [node for child in children for node in places({} if child is True else child, (), schema)]
+    return True
+
+
 def places(schema: Json, place: Place, root: Schema, depth: int = 0) -> Iterator[Schema]:
     """Yield every subschema that speaks of the value at *place*, nearest first."""
     if not isinstance(schema, Mapping) or depth > _DEEPEST + len(place):
@@ -98,6 +114,21 @@ def places(schema: Json, place: Place, root: Schema, depth: int = 0) -> Iterator
             yield from places(child, place[1:], root, depth + 1)
     for branch in _branches(node):
         yield from places(branch, place, root, depth + 1)
+
+
+def _declared(node: Schema, token: str) -> Iterator[Json]:
+    """Yield what *node* says of its property, element or key *token*; nothing where it has none such."""
+    properties = cast("Mapping[str, Json]", node.get("properties", {}))
+    if token in properties:
+        found: list[Json] = [properties[token]]
+    else:
+        found = [
+            *cast("Mapping[str, Json]", node.get("patternProperties", {})).values(),
+            node.get("additionalProperties", False),
+        ]
+    if token.isdecimal():
+        found += [*cast("list[Json]", node.get("prefixItems", [])), node.get("items", False)]
+    yield from (child for child in found if child is not False)
 
 
 def _branches(node: Schema) -> Iterator[Json]:

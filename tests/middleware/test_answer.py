@@ -129,9 +129,22 @@ def test_no_effect_is_the_one_way_out(error: NoEffect, expected: Result, kind: s
 def test_a_typed_failure_of_a_read_is_answered_as_said() -> None:
     """Code, declared reason, field and the time to wait."""
     failed = Failed("rate_limited", reason="quota", field="/n", retryable=False, retry_after=3)
-    assert answer_failure(failed, reasons={"quota"}) == FailedResult(
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    assert answer_failure(failed, reasons={"quota"}, schema=schema) == FailedResult(
         "rate_limited", retry_after=3, reason="quota", field="/n", repeatable=False
     )
+
+
+@pytest.mark.parametrize("field", ["/hidden", "/made_up", "/lines/0/hidden", "/n/deeper"])
+def test_a_field_outside_the_callers_schema_is_dropped(field: str) -> None:
+    """A developer's field names nothing that the caller's own schema does not have."""
+    line = {"type": "object", "properties": {"sku": {}}, "additionalProperties": False}
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "lines": {"type": "array", "items": line}}}
+    failed = Failed("business_rule", field=field)
+    for told in (answer_failure(failed, schema=schema), answer_exception(failed, kind="read", schema=schema)):
+        assert "field" not in told.to_json()
+    assert answer_failure(Failed("internal", field="/lines/0/sku"), schema=schema).to_json()["field"] == "/lines/0/sku"
+    assert "field" not in answer_failure(Failed("internal", field="/n")).to_json(), "no schema, no field"
 
 
 @pytest.mark.parametrize("failure", [Failed("business_rule", reason=CANARY), Conflict(CANARY)], ids=str)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from desk import Desk, open_desk, open_one
-from gatewright import Failed
-from gatewright.middleware.interaction import Interaction, Interactions
+from gatewright import Fact, Failed
+from gatewright.middleware.interaction import Interaction, Interactions, Shown
 from gatewright.policy.model import Caller
 
 WRONG = {"text": 7}
@@ -97,17 +97,48 @@ def test_retryable_failures_are_capped() -> None:
     assert told[2]["next"] == "stop"
 
 
-def test_a_call_against_another_schema_than_the_listed_one_says_so(desk: Desk) -> None:
-    """The model was shown something else; the attempt is told so, and so is a success."""
+def changed_desk(**options: Any) -> tuple[Desk, Any]:
+    """A desk, and a conversation whose model was shown another schema of one tool than the one in force."""
+    desk = open_desk(**options)
     chat = desk.guard.interaction("chat")
     desk.guard.tools(desk.token(), interaction=chat)
     assert "schema_changed" not in desk.call("note.echo", RIGHT, interaction=chat).to_json()
-    desk.guard.tools(desk.token("supervisor"), interaction=chat)
-    desk.guard.tools(desk.token(), interaction=chat)
-    progress = chat.progress(_caller(desk))
-    progress.listed["note.echo"] = "another"
+    chat.progress(_caller(desk)).show({"note.echo": Shown("another", "plain")})
+    return desk, chat
+
+
+def test_a_call_against_another_schema_than_the_listed_one_says_so() -> None:
+    """The model was shown something else; the attempt is told so, and so is a success, until it is listed again."""
+    desk, chat = changed_desk()
     assert desk.call("note.echo", WRONG, interaction=chat).to_json()["schema_changed"] is True
     assert desk.call("note.echo", RIGHT, interaction=chat).to_json()["schema_changed"] is True
+    desk.guard.tools(desk.token(), interaction=chat)
+    assert "schema_changed" not in desk.call("note.echo", RIGHT, interaction=chat).to_json()
+
+
+def test_an_attempt_against_a_schema_that_has_changed_does_not_count() -> None:
+    """Once a change: a model that goes on with the old schema uses up its repairs like any other."""
+    desk, chat = changed_desk()
+    told = [attempts(desk.call("note.echo", WRONG, interaction=chat)) for _ in range(4)]
+    assert told == [(0, 2, "fix_arguments"), (1, 2, "fix_arguments"), (2, 1, "fix_arguments"), (3, 0, "stop")]
+    chat.progress(_caller(desk)).show({"note.echo": Shown("a third", "plain")})
+    assert attempts(desk.call("note.echo", WRONG, interaction=chat))[0] == 4, "it was told of this schema already"
+
+
+def test_arguments_that_only_a_fact_refuses_count_too() -> None:
+    """A schema that passes is not yet a valid call: the repairs of a fact's limit end as well."""
+
+    def tool(n: int) -> int:
+        """Return n."""
+        return n
+
+    facts = {"double": Fact(lambda arguments: arguments["n"] * 2, field="/n")}
+    entry = "{ id: a, roles: [agent], facts: { double: { maximum: 10 } } }"
+    desk, _ = open_one(tool, facts=facts, entry=entry)
+    told = [attempts(desk.call("some.thing", {"n": n}, interaction="chat")) for n in (6, 7, 8)]
+    assert told == [(1, 2, "fix_arguments"), (2, 1, "fix_arguments"), (3, 0, "stop")]
+    assert desk.call("some.thing", {"n": 5}, interaction="chat").status == "ok"
+    assert attempts(desk.call("some.thing", {"n": 6}, interaction="chat"))[0] == 1
 
 
 def _caller(desk: Desk) -> Caller:

@@ -84,7 +84,7 @@ def test_each_provider_gets_its_envelope() -> None:
     }
     gemini: Any = render_tool(READ, SCHEMA, "gemini")
     assert gemini["name"] == "logs__query"
-    assert gemini["parameters_json_schema"]["properties"]["service"] == {"enum": ["shop"]}
+    assert gemini["parameters_json_schema"]["properties"]["service"] == {"type": "string", "enum": ["shop"]}
 
 
 def test_mcp_shows_the_result_and_that_a_write_may_destroy() -> None:
