@@ -11,16 +11,29 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Final, Generic, Protocol, TypeVar
 
 from gatewright.policy.errors import Finding, Place, PolicyInvalid
+from gatewright.policy.forking import renew_after_fork
+from gatewright.policy.health import Health
+from gatewright.policy.pacing import uncollected, unhurried
+from gatewright.policy.teardown import Teardown
+from gatewright.policy.watcher import Watcher
 
 __all__ = ["Health", "Listener", "Store"]
 
 POLL_S: Final = 1.0
 """Seconds between looks at the source; a change is live within two."""
 
+MOST_SETTLING: Final = 20
+"""Looks that may differ from one another before a source counts as one that changes without end."""
+
+MOST_PATIENCE_S: Final = 30.0
+"""Seconds that the last calls under an old set are waited for before it is let go of all the same."""
+
+_CHANGING: Final = Finding(Place(""), "changing", "the folder changes while it is looked at", "swap it as a whole")
 _log = logging.getLogger("gatewright.policies")
 _T = TypeVar("_T")
 _U = TypeVar("_U", contravariant=True)
@@ -38,24 +51,14 @@ class Listener(Protocol[_U]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
-    """
-    How the store is: *degraded* since a load failed, *findings* why, *age_s* since the set in force was built, and
-    *revision* is that set's, where the store was told how to name one.
-    """
-
-    degraded: bool
-    age_s: float
-    findings: tuple[Finding, ...] = ()
-    revision: str = ""
-
-
 class Store(Generic[_T]):
     """
     Holds one built value and replaces it as a whole.
 
-    *build* reads the source anew; *fingerprint* says what it looks like, by its content. *revision_of* names a value.
+    *build* reads the source anew; *fingerprint* says what it looks like, by its content, and is asked right before.
+    *revision_of* names a value. *hints* is a folder whose file events make the store look at once. A source that looks
+    different is built once it has looked the same for *settle_s* seconds. A value is outdated *max_age_s* seconds after
+    the source was last seen to say it; *now* is a monotonic clock.
 
     Raises:
         PolicyInvalid: the first build failed; there is no last good set to go on with.
@@ -69,20 +72,28 @@ class Store(Generic[_T]):
         listener: Listener[_T] | None = None,
         poll_s: float = POLL_S,
         revision_of: Callable[[_T], str] | None = None,
+        hints: Path | None = None,
+        settle_s: float = 0.0,
+        max_age_s: float | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._build = build
         self._fingerprint = fingerprint
         self._listener = listener
-        self._poll_s = poll_s
         self._revision_of = revision_of
-        self._reloading = threading.Lock()
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._settle_s = settle_s
+        self._max_age_s = None if fingerprint is None else max_age_s
+        self._now = now
+        self._watcher = Watcher(self._watch, poll_s, hints)
+        self._loading = threading.Lock()
+        self._retired: list[_T] = []
         self._findings: tuple[Finding, ...] = ()
+        self._held = False
         self._seen: str | None = self._look()
-        self._built_at = time.monotonic()
-        self._current = build()
+        self._current: _T = self._made(build, nullcontext())
+        self._loaded_at = self._confirmed_at = now()
         self._tell_loaded(None, self._current)
+        renew_after_fork(self)
 
     @property
     def current(self) -> _T:
@@ -90,72 +101,120 @@ class Store(Generic[_T]):
         return self._current
 
     @property
+    def is_outdated(self) -> bool:
+        """Whether the value in force is older than its maximum age."""
+        return self._max_age_s is not None and self._now() - self._confirmed_at > self._max_age_s
+
+    @property
     def health(self) -> Health:
         """How the store is now."""
-        current = self._current
-        revision = "" if self._revision_of is None else self._revision_of(current)
-        return Health(bool(self._findings), time.monotonic() - self._built_at, self._findings, revision)
+        current, now = self._current, self._now()
+        outdated = self.is_outdated
+        return Health(
+            degraded=bool(self._findings) or outdated,
+            age_s=0.0 if self._fingerprint is None else now - self._confirmed_at,
+            findings=self._findings,
+            revision="" if self._revision_of is None else self._revision_of(current),
+            outdated=outdated,
+            held=self._held,
+            loaded_s=now - self._loaded_at,
+        )
 
     def reload(self) -> _T | None:
         """Build aside and swap; return the new value, or None where it did not build and the last good one stays."""
-        with self._reloading:
-            return self._load(is_asked=True)
+        with self._loading:
+            return self._load(self._build, is_asked=True)
+
+    def hold(self, build: Callable[[], _T]) -> _T | None:
+        """Put what *build* gives into force until the source changes from how it looks now; None as of `reload`."""
+        with self._loading:
+            held = self._load(build, is_asked=True)
+            self._held = self._held or held is not None
+            return held
 
     def poll(self) -> _T | None:
         """Reload where the source looks different; None where it does not, or where it did not build."""
         if self._fingerprint is None:
             return None
-        with self._reloading:
+        with self._loading:
             try:
-                is_same = self._look() == self._seen
+                is_same = self._is_as_seen()
             except Exception as error:  # noqa: BLE001 - the last good set stays whatever looking runs into
                 self._give_up(error, is_asked=False)
                 return None
-            return None if is_same else self._load(is_asked=False)
+            return None if is_same else self._load(self._build, is_asked=False)
 
     def start(self) -> None:
-        """
-        Poll on a daemon thread from now on; does nothing where there is no source to look at.
-
-        A process that was forked off has no such thread, and starts one of its own.
-        """
-        if self._fingerprint is None or (self._thread is not None and self._thread.is_alive()):
-            return
-        self._stopped.clear()
-        self._thread = threading.Thread(target=self._run, name="gatewright-policies", daemon=True)
-        self._thread.start()
+        """Look on a thread of its own from now on, where there is a source; a process that is forked off has its own."""
+        if self._fingerprint is not None:
+            self._watcher.start()
 
     def stop(self) -> None:
-        """Stop polling and wait until the thread has ended."""
-        self._stopped.set()
-        thread, self._thread = self._thread, None
-        if thread is not None and thread is not threading.current_thread():
-            thread.join()
+        """Look no more, and wait until the thread has ended."""
+        self._watcher.stop()
+        self._bury(patience_s=0.0)
 
-    def _run(self) -> None:
-        while not self._stopped.wait(self._poll_s):
-            self.poll()
+    def renew(self) -> None:
+        """Go on in a process that was forked off."""
+        self._loading = threading.Lock()
+        if self._watcher.forget():
+            self._watcher.start()
 
-    def _load(self, *, is_asked: bool) -> _T | None:
+    def _watch(self) -> None:
+        self.poll()
+        self._bury(patience_s=MOST_PATIENCE_S)
+
+    def _is_as_seen(self) -> bool:
+        """Whether the source looks as it did; where it does not, once it has looked the same for a while."""
+        looks = self._look()
+        for _ in range(MOST_SETTLING):
+            if looks == self._seen:
+                if not self._findings:
+                    self._confirmed_at = self._now()
+                return True
+            if not self._settle_s or self._watcher.pause(self._settle_s):
+                return False
+            before, looks = looks, self._look()
+            if looks == before:
+                return False
+        raise PolicyInvalid([_CHANGING])
+
+    def _load(self, build: Callable[[], _T], *, is_asked: bool) -> _T | None:
         try:
             self._seen = self._look()
-            built = self._build()
+            built = self._made(build, unhurried())
         except PolicyInvalid as error:
             self._reject(error.findings, is_asked=is_asked)
             return None
         except Exception as error:  # noqa: BLE001 - the last good set stays whatever a build runs into
             self._give_up(error, is_asked=is_asked)
             return None
-        old, self._current = self._current, built
-        self._built_at = time.monotonic()
-        self._findings = ()
-        self._tell_loaded(old, built)
+        self._retired.append(self._current)
+        self._current = built
+        self._loaded_at = self._confirmed_at = self._now()
+        self._findings, self._held = (), False
+        with unhurried():
+            self._tell_loaded(self._retired[-1], built)
+        if not self._watcher.is_running:
+            self._bury(patience_s=0.0)
         return built
+
+    @staticmethod
+    def _made(build: Callable[[], _T], pace: AbstractContextManager[None]) -> _T:
+        with uncollected(), pace:
+            return build()
+
+    def _bury(self, patience_s: float) -> None:
+        """Let go of what was replaced: here, or where the watcher runs there, which can wait for calls under way."""
+        while self._retired:
+            going = Teardown(self._retired.pop())
+            going.wait(self._watcher.pause, patience_s)
+            going.finish()
 
     def _give_up(self, error: Exception, *, is_asked: bool) -> None:
         """Nothing is known to be wrong with the source itself, so the next poll tries again."""
         self._seen = None
-        self._reject(_unforeseen(error), is_asked=is_asked)
+        self._reject(error.findings if isinstance(error, PolicyInvalid) else _unforeseen(error), is_asked=is_asked)
 
     def _look(self) -> str:
         """The source's fingerprint; what cannot be read looks like nothing else, and is tried again."""
