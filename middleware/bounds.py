@@ -30,13 +30,15 @@ class BoundOptions(TypedDict, total=False):
     subject has in one interaction within an hour; after them every call is refused, None for no such bound.
     *refusal_grid* is in seconds: refusals that had to touch data leave at whole multiples of it after their call came
     in; 0 is off. *result_bytes* is what a result may have as JSON; what is longer is cut where that can be said, else
-    withheld.
+    withheld. *max_policy_age* is how many seconds ago the folder may last have been seen to say what is in force:
+    beyond it writes are refused and reads are marked; None for no such bound.
     """
 
     repairs: int
     guesses: int | None
     refusal_grid: float
     result_bytes: int
+    max_policy_age: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,15 @@ class Bounds:
     guesses: int | None = GUESSES
     refusal_grid: float = 0.0
     result_bytes: int = RESULT_BYTES
+    max_policy_age: float | None = None
 
     def __post_init__(self) -> None:
         if self.guesses is not None and self.guesses < 1:
             raise Misuse(f"guesses is {self.guesses}", "at least 1, or None for no bound")
         if not 0 <= self.refusal_grid < math.inf:
             raise Misuse(f"refusal_grid is {self.refusal_grid}", "seconds, such as 0.005; 0 is off")
+        if self.max_policy_age is not None and not self.max_policy_age > 0:
+            raise Misuse(f"max_policy_age is {self.max_policy_age}", "seconds, more than 0, or None for no bound")
         if self.result_bytes < 1:
             raise Misuse(f"result_bytes is {self.result_bytes}", "bytes, at least 1")
 

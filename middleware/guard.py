@@ -19,6 +19,7 @@ from gatewright.middleware.bounds import BoundOptions, Bounds
 from gatewright.middleware.call import Arguments, Call, Clock
 from gatewright.middleware.chain import Chain, OwnStep
 from gatewright.middleware.check import check
+from gatewright.middleware.controls import PolicyControls
 from gatewright.middleware.decorate import decorate
 from gatewright.middleware.enter import given_up
 from gatewright.middleware.history import call_events, tell_call
@@ -29,7 +30,7 @@ from gatewright.middleware.listing import list_tools
 from gatewright.middleware.live import LivePolicies, is_cataloguing, quarantined
 from gatewright.middleware.options import BatchOptions, CallOptions, ToolCall
 from gatewright.middleware.perform import decide, end, perform, perform_async
-from gatewright.middleware.places import open_keys, open_stores
+from gatewright.middleware.places import open_keys, open_revisions, open_stores
 from gatewright.middleware.record import Event
 from gatewright.middleware.registration import Check, Fact, Resource, Rule, SchemaSource, Statement, register
 from gatewright.middleware.registry import Registry
@@ -42,7 +43,6 @@ from gatewright.middleware.watch import PolicyWatch
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import Schema
 from gatewright.policy.rendering import Format
-from gatewright.policy.store import Health
 
 __all__ = ["Guard"]
 
@@ -50,7 +50,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Guard:
+class Guard(PolicyControls):
     """
     Guards functions by policies.
 
@@ -91,7 +91,15 @@ class Guard:
         self._runtime = Runtime(
             clock=self._clock,
             keys=ring,
-            live=LivePolicies(policies, tools, self._watch, keys_last=ring.is_lasting),
+            live=LivePolicies(
+                policies,
+                tools,
+                self._watch,
+                keys_last=ring.is_lasting,
+                revisions=open_revisions(folder, is_beside=any(given is None for given in (journal, ledger))),
+                max_age_s=bounds.get("max_policy_age"),
+                clock=self._clock,
+            ),
             journal=opened_journal,
             ledger=opened_ledger,
             interactions=Interactions(time.monotonic),
@@ -125,28 +133,9 @@ class Guard:
         return self._runtime.chain
 
     @property
-    def folder(self) -> Path | None:
-        """The policies folder, None where the policies are in memory."""
-        return self._runtime.live.folder
-
-    @property
-    def health(self) -> Health:
-        """Whether the newest policies are in force, and if not, why."""
-        return self._runtime.live.health
-
-    @property
-    def revision(self) -> str:
-        """The revision of the policies in force."""
-        return self._current().live.snapshot.revision
-
-    @property
     def last_call_id(self) -> str | None:
         """The runtime's id of the last call made in this thread or task; it stands beside a result, never in it."""
         return last_call_id()
-
-    def reload(self) -> bool:
-        """Load the policies again now; return whether they loaded. The last good ones stay where they did not."""
-        return self._current().live.reload()
 
     def tool(
         self,
@@ -339,12 +328,6 @@ class Guard:
             Misuse: the schema is outside the dialect, or the function is not guarded.
         """
         return check(schema_or_tool, arguments, rules=rules, settings=settings, locale=locale)
-
-    def _current(self) -> Runtime:
-        live = self._runtime.live
-        if live.is_stale:
-            live.complete()
-        return self._runtime
 
     def _opened_all(self, calls: Iterable[ToolCall | tuple[Any, ...]], options: BatchOptions) -> Iterator[Call]:
         for each in calls:

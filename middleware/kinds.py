@@ -86,7 +86,9 @@ FIELDS: Final[Mapping[Kind, frozenset[str]]] = {
     "approval_decided": frozenset(
         {"approval", "approver", "approver_roles", "missing", "operation", "outcome", "reason", "revision"}
     ),
-    "permission_rechecked": frozenset({"changed", "entry", "item", "outcome", "reason", "revision", "rows"}),
+    "permission_rechecked": frozenset(
+        {"changed", "entry", "item", "outcome", "outdated", "reason", "revision", "rows"}
+    ),
     "execution_started": frozenset(
         {"arguments_digest", "attempt", "backend", "key", "operation", "resources", "timeout_ms", "tool_version"}
     ),
@@ -131,18 +133,29 @@ FIELDS: Final[Mapping[Kind, frozenset[str]]] = {
     "policy_loaded": frozenset(
         {
             "duration_us",
+            "entries",
+            "entries_added",
+            "entries_changed",
+            "entries_removed",
             "gatewright",
+            "limits",
+            "limits_added",
+            "limits_changed",
+            "limits_removed",
             "os",
             "previous",
             "python",
             "quarantined",
             "revision",
+            "rows",
+            "rows_added",
+            "rows_removed",
             "rules",
             "tools",
             "warnings",
         }
     ),
-    "policy_rejected": frozenset({"codes", "findings", "first", "kept"}),
+    "policy_rejected": frozenset({"codes", "findings", "first", "kept", "revision"}),
 }
 """Each kind with the fields it may have; docs/events.md says what each means."""
 

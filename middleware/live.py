@@ -8,6 +8,7 @@ swapped together. What does not load changes nothing.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,11 +23,15 @@ from gatewright.middleware.token import build_verifier
 from gatewright.policy.errors import Finding, Misuse, Place, PolicyInvalid
 from gatewright.policy.folder import DEFERRED, load_policies
 from gatewright.policy.model import PolicySet
+from gatewright.policy.revisions import Kept, Revisions
 from gatewright.policy.snapshot import Snapshot, compile_snapshot
 from gatewright.policy.source import Source, read_folder
 from gatewright.policy.store import Health, Listener, Store
 
 __all__ = ["LivePolicies", "Pair", "cataloguing", "is_cataloguing", "quarantined"]
+
+SETTLE_S: Final = 0.15
+"""Seconds that a changed folder must look the same before it is loaded."""
 
 _CATALOG: Final = "catalog/"
 _NO_KEYS: Final = Finding(
@@ -66,6 +71,8 @@ class LivePolicies:
 
     A mapping of texts without catalog files takes *tools* as its catalog, once it is first used and again whenever a
     tool was added since. *keys_last* says that the guard's own keys outlive the process; production needs that.
+    *revisions* keeps what was in force, *max_age_s* is the maximum age (`BoundOptions`), told by the *clock*'s
+    `monotonic` where it has one.
 
     Raises:
         PolicyInvalid: the policies do not load.
@@ -78,12 +85,19 @@ class LivePolicies:
         listener: Listener[Pair],
         *,
         keys_last: bool = True,
+        revisions: Revisions | None = None,
+        max_age_s: float | None = None,
+        clock: object = time,
     ) -> None:
         self.folder: Path | None = None if isinstance(policies, Mapping) else Path(policies)
         self._texts = Source.from_texts(policies) if isinstance(policies, Mapping) else None
         self._tools = tools
         self._listener = listener
         self._keys_last = keys_last
+        self._revisions = revisions or Revisions()
+        self._max_age_s = max_age_s
+        self._clock = clock
+        self._read: Source | None = None
         self._lock = RLock()
         self._tokens: VerifiedTokens | None = None
         self._deferring = is_cataloguing()
@@ -110,6 +124,16 @@ class LivePolicies:
         """How the policies are."""
         return self._opened().health
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the policies are older than their maximum age."""
+        return self._max_age_s is not None and self._opened().is_outdated
+
+    @property
+    def kept(self) -> list[Kept]:
+        """The revisions that can be gone back to, the newest first."""
+        return self._revisions.kept()
+
     def complete(self) -> None:
         """
         Take the tools that were added since as the catalog of policies that have no other.
@@ -130,6 +154,16 @@ class LivePolicies:
         """Load again; return whether it loaded. The last good policies stay where it did not."""
         return self._opened().reload() is not None
 
+    def go_back(self, revision: str) -> bool:
+        """
+        Put an earlier *revision* into force until the folder changes; return whether it loaded.
+
+        Raises:
+            Misuse: it is not kept.
+        """
+        source = self._revisions.source_of(revision)
+        return self._opened().hold(lambda: self._built(source)) is not None
+
     def watch(self) -> None:
         """Look for changes of the folder from now on."""
         if self._store is not None and self.folder is not None:
@@ -141,8 +175,22 @@ class LivePolicies:
             self._store.stop()
 
     def _open(self) -> None:
-        fingerprint = None if self.folder is None else lambda: self._source().digest
-        self._store = Store(self._build, fingerprint, listener=self._listener)
+        self._store = Store(
+            self._build,
+            None if self.folder is None else self._look,
+            listener=self._listener,
+            revision_of=_revision_of,
+            hints=self.folder,
+            settle_s=SETTLE_S,
+            max_age_s=self._max_age_s,
+            now=getattr(self._clock, "monotonic", time.monotonic),
+        )
+
+    def _look(self) -> str:
+        """Read the folder; what is built right afterwards is built of these very bytes."""
+        self._read = None
+        self._read = self._source()
+        return self._read.fingerprint()
 
     def _opened(self) -> Store[Pair]:
         if self._store is None:
@@ -160,12 +208,18 @@ class LivePolicies:
         return Source({path: text for path, text in source.files.items() if not path.startswith(_CATALOG)})
 
     def _build(self) -> Pair:
-        source = self._source()
+        source, self._read = self._read or self._source(), None
+        return self._built(source)
+
+    def _built(self, source: Source) -> Pair:
         if self._own_catalog:
             return self._pair(self._with_own_catalog(source))
         has_catalog = any(True for _ in source.under("catalog", ".json"))
         catalog = None if has_catalog and not self._deferring else DEFERRED
-        return self._pair(load_policies(source, catalog, any_age=self._deferring), source)
+        pair = self._pair(load_policies(source, catalog, any_age=self._deferring), source)
+        if self.folder is not None and not self._deferring:
+            self._revisions.keep(source, time.time())
+        return pair
 
     def _with_own_catalog(self, source: Source) -> PolicySet:
         specs = {name: tool.spec for name, tool in tuple(self._tools.items())}
@@ -185,6 +239,10 @@ class LivePolicies:
         if self._tokens is None or verifier is not before:
             self._tokens = VerifiedTokens(verifier)
         return Pair(compile_snapshot(policies), self._tokens)
+
+
+def _revision_of(pair: Pair) -> str:
+    return pair.snapshot.revision
 
 
 def quarantined(snapshot: Snapshot, tools: Mapping[str, Tool]) -> tuple[str, ...]:

@@ -14,8 +14,9 @@ from gatewright.middleware.journal import Journal, open_journal
 from gatewright.middleware.ledger import Ledger
 from gatewright.middleware.seal import KeyRing
 from gatewright.policy.errors import Misuse
+from gatewright.policy.revisions import Revisions
 
-__all__ = ["open_keys", "open_stores"]
+__all__ = ["open_keys", "open_revisions", "open_stores"]
 
 _FOLDER: Final = ".gatewright"
 
@@ -47,6 +48,13 @@ def open_stores(
             ledger if ledger is not None else _default(policies, "ledger.db", ":memory:"), keys, clock=clock
         )
     return journal, ledger
+
+
+def open_revisions(policies: Path | None, *, is_beside: bool) -> Revisions:
+    """Return where earlier policies are kept: with the stores beside the *policies* folder, else in memory."""
+    if policies is None or not is_beside:
+        return Revisions()
+    return Revisions(policies.resolve().parent / _FOLDER / "revisions")
 
 
 def _default(policies: Path | None, name: str, in_memory: str) -> str | Path:

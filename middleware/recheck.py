@@ -38,7 +38,14 @@ def recheck(call: Call) -> Outcome:
     if call.tool.spec.kind == "write":
         return _start(call)
     if is_unchanged(call) and not call.verdict.duties.budgets:
-        call.trail.add("permission_rechecked", changed=False, outcome="passed", revision=call.snapshot.revision)
+        outdated = call.runtime.live.is_outdated or None
+        call.trail.add(
+            "permission_rechecked",
+            changed=False,
+            outcome="passed",
+            outdated=outdated,
+            revision=call.snapshot.revision,
+        )
         return None
     return _recheck_read(call)
 
@@ -104,6 +111,8 @@ def _charges(call: Call) -> tuple[Charge, ...]:
 def _start(call: Call) -> Generator[Wait, Any, Stopped | None]:
     """Start a write: its records are loaded again, and the rest is asked inside the ledger's transaction."""
     ledger = call.runtime.ledger
+    if call.runtime.live.is_outdated:
+        return _refuse(call, "policies: older than their maximum age", FailedResult("unavailable"))
     changed = not is_unchanged(call)
     for _ in range(_MOST_ROUNDS):
         if changed or call.records:
@@ -216,6 +225,7 @@ def _note_passed(call: Call, *, changed: bool) -> None:
         changed=changed,
         entry=call.verdict.entry,
         outcome="passed",
+        outdated=call.runtime.live.is_outdated or None,
         revision=call.snapshot.revision,
         rows=call.verdict.rows,
     )

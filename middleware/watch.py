@@ -7,6 +7,7 @@ In come old and new pairs, or findings; out come events and log lines that say w
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -15,11 +16,14 @@ from gatewright.middleware.journal import Journal
 from gatewright.middleware.live import Pair, quarantined
 from gatewright.middleware.record import event_line
 from gatewright.middleware.registration import Tool
+from gatewright.policy.changes import count_changes
 from gatewright.policy.errors import Finding, GatewrightError
+from gatewright.policy.model import PolicySet
 
 __all__ = ["PolicyWatch"]
 
 _MOST_CODES: Final = 20
+_REVISION: Final = re.compile(r"[0-9a-f]{64}\b")
 _log = logging.getLogger("gatewright.policies")
 
 
@@ -44,6 +48,7 @@ class PolicyWatch:
             gatewright=here.gatewright,
             os=here.os,
             previous=None if old is None else old.snapshot.revision,
+            **_numbers(None if old is None else old.snapshot.policies, policies),
             python=here.python,
             quarantined=hidden or None,
             revision=policies.revision,
@@ -55,7 +60,7 @@ class PolicyWatch:
         for name in hidden:
             self.tell_quarantined(self._tools[name])
 
-    def rejected(self, findings: tuple[Finding, ...]) -> None:
+    def rejected(self, findings: tuple[Finding, ...], looks: str) -> None:
         """Record that policies did not load, and where to look first."""
         first = findings[0] if findings else None
         self._append(
@@ -64,6 +69,7 @@ class PolicyWatch:
             findings=len(findings),
             first=None if first is None else str(first.place),
             kept=self._kept or None,
+            revision=looks.partition(" ")[0] if _REVISION.match(looks) else None,
         )
         _log.error("policies did not load, %s stay in force; first: %s", self._kept[:12] or "none", first)
 
@@ -84,3 +90,15 @@ class PolicyWatch:
             self._journal.append(event_line(kind, self._now(), None, **fields))  # type: ignore[arg-type]
         except GatewrightError as error:
             _log.error("%s could not be recorded: %s", kind, error.code)
+
+
+def _numbers(old: PolicySet | None, new: PolicySet) -> dict[str, int]:
+    """How many rows, entries and limits there are, and how many came, went and changed; what is 0 is left out."""
+    changes = count_changes(old, new)
+    found: dict[str, int] = {}
+    for name, change in (("rows", changes.rows), ("entries", changes.entries), ("limits", changes.limits)):
+        found[name] = change.now
+        for how, count in (("added", change.added), ("removed", change.removed), ("changed", change.changed)):
+            if count:
+                found[f"{name}_{how}"] = count
+    return found

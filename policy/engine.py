@@ -16,10 +16,12 @@ from cachetools import LRUCache
 
 from gatewright.policy.decision import DENIED, Decision, Granted
 from gatewright.policy.errors import Finding, Place, PolicyInvalid
+from gatewright.policy.forking import renew_after_fork
 from gatewright.policy.index import Index
 from gatewright.policy.matcher import Model, check_distribution, read_model
 from gatewright.policy.model import Caller, Names, PolicySet
 from gatewright.policy.operators import FAULTS
+from gatewright.policy.pacing import in_slices
 from gatewright.policy.scan import Scan
 from gatewright.policy.standing import Roles, Standing
 
@@ -51,6 +53,12 @@ class Engine:
             else Scan(policies, model.plan, model.predicate, self._roles)
         )
         self._standings: LRUCache[tuple[bytes, int], Standing] = LRUCache(maxsize=_MOST_STANDINGS)
+        self._lock = Lock()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin with an empty cache and a free lock, in a process that was forked off."""
+        self._standings = LRUCache(maxsize=_MOST_STANDINGS)
         self._lock = Lock()
 
     def standing(self, caller: Caller, today: dt.date) -> Standing:
@@ -141,11 +149,11 @@ def _misread(policies: PolicySet, model: Model) -> Iterator[Finding]:
     """Rows whose cell the operator of the matcher does not take as a pattern, or that allow everything there is."""
     for operator, field in model.patterns():
         fault_of = FAULTS[operator]
-        for rule in policies.rules:
+        for rule in in_slices(policies.rules):
             fault = fault_of(getattr(rule, field))
             if fault:
                 yield Finding(rule.place, "pattern", f"{operator}: {fault}")
     ways = model.plan.ways.get("obj")
-    for rule in policies.rules if ways is not None and (ways.prefix or ways.star) else ():
+    for rule in in_slices(policies.rules) if ways is not None and (ways.prefix or ways.star) else ():
         if rule.obj == "*" and rule.eft == "allow":
             yield Finding(rule.place, "allow_everything", "nothing may be allowed on a bare *")

@@ -6,9 +6,7 @@ In comes a `Source`; out comes a frozen `PolicySet`, or `PolicyInvalid` with all
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
@@ -30,6 +28,7 @@ from gatewright.policy.layout import Layout
 from gatewright.policy.matcher import read_layout, read_model
 from gatewright.policy.model import JsonObject, PolicySet, TenantPolicy, ToolPolicy, ToolSpec
 from gatewright.policy.names import NO_NAMES, check_delegated, read_names
+from gatewright.policy.pacing import breathe, uncollected
 from gatewright.policy.paths import check_paths, tenant_of
 from gatewright.policy.rows import RowSet, check_groups, read_rows
 from gatewright.policy.source import Source
@@ -81,7 +80,7 @@ def load_policies(
     Raises:
         PolicyInvalid: with every finding, sorted by file, line and column.
     """
-    with _uncollected():
+    with uncollected():
         loading = _Loading(source, catalog)
         policies = loading.load(any_age=any_age)
     if loading.findings.errors():
@@ -102,18 +101,6 @@ def _stated(source: Source, catalog: object) -> frozenset[str]:
     """The tools that have a catalog file, whether or not it can be read; none where *catalog* stands in for them."""
     paths = source.under("catalog", ".json") if catalog is None else ()
     return frozenset(path.removeprefix("catalog/").removesuffix(".json") for path in paths)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Keep the collector from walking all that is being built, which is none of it garbage."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class _Loading:
@@ -176,6 +163,7 @@ class _Loading:
 
     def _documents(self, path: str) -> list[Node]:
         """The documents of a file that holds some; `format` may start each."""
+        breathe()
         documents = read_documents(path, self.source.files[path], self.findings)
         for document in documents:
             version = document.value.get("format") if isinstance(document.value, dict) else None

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
 from gatewright.policy.model import Rule
+from gatewright.policy.pacing import in_slices
 from gatewright.policy.standing import Standing
 
 __all__ = ["Grants"]
@@ -23,7 +24,7 @@ class Grants:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._rows: dict[tuple[str, str], dict[tuple[str, str], _BySubject]] = {}
-        for rule in rules:
+        for rule in in_slices(rules):
             kind, colon, _ = rule.obj.partition(":")
             if colon or rule.obj.endswith("*"):
                 of_type = self._rows.setdefault((rule.eft, kind if colon else ""), {})

@@ -15,6 +15,7 @@ from gatewright.policy.decision import DENIED, Asked, Decision
 from gatewright.policy.grants import Grants
 from gatewright.policy.groups import Groups
 from gatewright.policy.model import PolicySet, Rule
+from gatewright.policy.pacing import in_slices
 from gatewright.policy.plan import Plan
 from gatewright.policy.spellings import Spellings
 from gatewright.policy.standing import EVERYONE, Roles, Standing
@@ -35,7 +36,7 @@ class Index:
         self._spellings = Spellings(plan.ways["obj"], policies.rules)
         self._cells = Cells(roles, self._groups)
         rules = plan.without_unknown_stars(policies.rules)
-        for rule in rules:
+        for rule in in_slices(rules):
             self._cells.add(rule)
         self._cells.finish()
         self._grants = Grants(rules)

@@ -19,6 +19,7 @@ from gatewright.policy.lines import BadQuotes, Cell, split_line
 from gatewright.policy.model import Link, Membership, Rule
 from gatewright.policy.nearest import is_slip, nearest
 from gatewright.policy.operators import star_fault
+from gatewright.policy.pacing import in_slices
 from gatewright.policy.vocabulary import Fault, Vocabulary
 
 __all__ = ["RowSet", "check_groups", "read_rows"]
@@ -55,7 +56,7 @@ def read_rows(path: str, content: bytes, words: Vocabulary, findings: Findings, 
         return
     reading = _Reading(path, words, findings, into)
     is_plain = text.isascii() and "\t" not in text and words.layout.is_usual
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+    for number, line in in_slices(enumerate(text.replace("\r\n", "\n").split("\n"), 1)):
         if findings.is_full:
             return
         if is_plain and line[:2] == "p," and '"' not in line and "#" not in line and reading.take_rule(number, line):

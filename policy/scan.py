@@ -14,6 +14,7 @@ from typing import TypeAlias
 from gatewright.policy.decision import DENIED, Asked, Decision
 from gatewright.policy.groups import Groups
 from gatewright.policy.model import PolicySet, Rule
+from gatewright.policy.pacing import in_slices
 from gatewright.policy.plan import Plan
 from gatewright.policy.predicate import Predicate
 from gatewright.policy.standing import Roles, Standing
@@ -35,7 +36,7 @@ class Scan:
         self._rows: dict[_Key, list[Rule]] = {}
         self._fields = tuple(field for field in _LOOKED_UP if plan.is_exact(field))
         self._rules = policies.rules
-        for rule in policies.rules:
+        for rule in in_slices(policies.rules):
             self._rows.setdefault(tuple(getattr(rule, field) for field in self._fields), []).append(rule)
 
     def ask(self, standing: Standing, roles: Iterable[str] | None, obj: str, act: str) -> Decision:

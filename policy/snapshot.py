@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 from cachetools import LRUCache
 
 from gatewright.policy.engine import Engine, compile_engine
+from gatewright.policy.forking import renew_after_fork
 from gatewright.policy.model import Caller, PolicySet
 from gatewright.policy.view import View, caller_key, open_view
 
@@ -31,12 +32,17 @@ T = TypeVar("T")
 class Snapshot:
     """A compiled policy set. `revision` names it in every decision and event."""
 
-    __slots__ = ("_closed", "_listings", "_lock", "_views", "engine", "policies", "revision")
+    __slots__ = ("__weakref__", "_closed", "_listings", "_lock", "_views", "engine", "policies", "revision")
 
     def __init__(self, policies: PolicySet, engine: Engine) -> None:
         self.policies: PolicySet = policies
         self.engine: Engine = engine
         self.revision: str = policies.revision
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin with empty caches and a free lock, also in a process that was forked off."""
         self._views: LRUCache[tuple[str, bytes, int], View] = LRUCache(maxsize=_MOST_VIEWS)
         self._closed: LRUCache[tuple[str, bytes, int], None] = LRUCache(maxsize=_MOST_CLOSED)
         self._listings: LRUCache[tuple[bytes, Hashable], object] = LRUCache(maxsize=_MOST_LISTINGS)

@@ -45,6 +45,11 @@ class Source:
         self.origin: str = origin
         self.digest: str = _digest(self.files)
 
+    def fingerprint(self) -> str:
+        """Return a digest of everything, tests and EFFECTIVE.txt too: whether anything looks different."""
+        rest = {path: content for path, content in self.files.items() if path.startswith(_UNDECIDING)}
+        return f"{self.digest} {_hashed(rest)}"
+
     @classmethod
     def from_texts(cls, texts: Mapping[str, str]) -> Source:
         """Return the source that holds *texts*, by path."""
@@ -105,6 +110,8 @@ class _Reading:
         """Whether the same files are there as were read, untouched since."""
         again = _Reading(self.root)
         names = set(again._walk("", 0))
+        if again.home != self.home:
+            return False
         if not self.findings and names != set(self.stamps):
             return False
         return all(_stamp_at(self.root / name) == stamp for name, stamp in self.stamps.items())
@@ -128,7 +135,10 @@ class _Reading:
             elif entry.is_dir(follow_symlinks=False):
                 yield from self._walk(name, depth + 1)
             elif self._is_inside(name, entry):
-                yield name
+                if entry.is_dir():
+                    yield from self._walk(name, depth + 1)
+                else:
+                    yield name
 
     def _is_inside(self, name: str, entry: os.DirEntry[str]) -> bool:
         if not entry.is_symlink():
@@ -137,10 +147,14 @@ class _Reading:
         if os.path.commonpath([self.home, target]) != self.home:
             self._find(name, "outside_folder", "a link leads out of the folder", "copy the file")
             return False
-        if os.path.isdir(target):
+        if os.path.isdir(target) and not self._is_hidden(target):
             self._find(name, "linked_folder", "a link to a folder is not followed", "move the folder here")
             return False
         return True
+
+    def _is_hidden(self, target: str) -> bool:
+        """Whether *target* is reached by links alone, as the folders behind a mounted `..data` are."""
+        return any(part.startswith(".") for part in _below(self.home, target))
 
     def _content(self, name: str) -> bytes | None:
         most = MAX_ROWS_FILE if name.endswith(".csv") else MAX_FILE
@@ -165,6 +179,10 @@ class _Reading:
         self.findings.append(Finding(Place(name), code, message, hint))
 
 
+def _below(home: str, target: str) -> list[str]:
+    return [] if target == home else os.path.relpath(target, home).split(os.sep)
+
+
 def _stamp(facts: os.stat_result) -> _Stamp:
     return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
@@ -177,9 +195,12 @@ def _stamp_at(path: Path) -> _Stamp | None:
 
 
 def _digest(files: Mapping[str, bytes]) -> str:
+    return _hashed({path: content for path, content in files.items() if not path.startswith(_UNDECIDING)})
+
+
+def _hashed(files: Mapping[str, bytes]) -> str:
     whole = hashlib.sha256()
     for path, content in files.items():
-        if not path.startswith(_UNDECIDING):
-            whole.update(f"{len(path)}:{path}:{len(content)}:".encode("utf-8", "surrogatepass"))
-            whole.update(content)
+        whole.update(f"{len(path)}:{path}:{len(content)}:".encode("utf-8", "surrogatepass"))
+        whole.update(content)
     return whole.hexdigest()

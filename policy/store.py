@@ -46,8 +46,8 @@ class Listener(Protocol[_U]):
         """A new set is in force."""
         ...
 
-    def rejected(self, findings: tuple[Finding, ...]) -> None:
-        """A set did not build; the last good one stays in force."""
+    def rejected(self, findings: tuple[Finding, ...], looks: str) -> None:
+        """A set of a source that looks like *looks* did not build; the last good one stays in force."""
         ...
 
 
@@ -145,7 +145,7 @@ class Store(Generic[_T]):
             return None if is_same else self._load(self._build, is_asked=False)
 
     def start(self) -> None:
-        """Look on a thread of its own from now on, where there is a source; a process that is forked off has its own."""
+        """Look on a thread of its own from now on, where there is a source; a forked process has one of its own."""
         if self._fingerprint is not None:
             self._watcher.start()
 
@@ -230,7 +230,7 @@ class Store(Generic[_T]):
         is_known = findings == self._findings
         self._findings = findings
         if self._listener is not None and (is_asked or not is_known):
-            self._tell(self._listener.rejected, findings)
+            self._tell(self._listener.rejected, findings, self._seen or "")
 
     def _tell_loaded(self, old: _T | None, new: _T) -> None:
         if self._listener is not None:

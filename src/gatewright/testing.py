@@ -34,6 +34,11 @@ class FakeClock:
 
     def __init__(self, now: float = _UNIX_2026) -> None:
         self.now: float = float(now)
+        self._gone: float = 0.0
+
+    def monotonic(self) -> float:
+        """Return the seconds that it has moved on in all; moving back takes none away."""
+        return self._gone
 
     def time(self) -> float:
         """Return the time."""
@@ -42,6 +47,7 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         """Move on by *seconds*; negative ones move it back, as a corrected clock does."""
         self.now += seconds
+        self._gone += max(0.0, seconds)
 
 
 class _Clock(Protocol):

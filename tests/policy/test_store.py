@@ -43,7 +43,7 @@ class Hearing:
         self.heard.append((old, new))
         self.heard_one.set()
 
-    def rejected(self, findings: tuple[Finding, ...]) -> None:
+    def rejected(self, findings: tuple[Finding, ...], looks: str) -> None:
         self.heard.append(findings)
         self.heard_one.set()
 
@@ -186,8 +186,8 @@ class Raising(Hearing):
         super().loaded(old, new)
         raise RuntimeError("full")
 
-    def rejected(self, findings: tuple[Finding, ...]) -> None:
-        super().rejected(findings)
+    def rejected(self, findings: tuple[Finding, ...], looks: str) -> None:
+        super().rejected(findings, looks)
         raise RuntimeError("full")
 
 
