@@ -13,9 +13,10 @@ from typing import Literal, TypeAlias
 
 from gatewright.middleware.registration import Tool
 from gatewright.policy.catalog import render_spec, spec_path
+from gatewright.policy.errors import Misuse
 from gatewright.policy.source import read_folder
 
-__all__ = ["Change", "catalog_changes", "catalog_files", "write_catalog"]
+__all__ = ["Change", "accept", "catalog_changes", "catalog_files", "write_catalog"]
 
 Change: TypeAlias = Literal["new", "changed", "gone"]
 
@@ -54,3 +55,17 @@ def write_catalog(folder: Path, files: Mapping[str, str], changes: Mapping[str, 
             continue
         target.parent.mkdir(exist_ok=True)
         target.write_text(files[path], "utf-8")
+
+
+def accept(folder: Path | None, files: Mapping[str, str]) -> tuple[str, ...]:
+    """
+    Make the catalog in *folder* what *files* are; return what changed.
+
+    Raises:
+        Misuse: the policies are not in a folder.
+    """
+    if folder is None:
+        raise Misuse("these policies are in memory", "their catalog is the registered tools")
+    changes = catalog_changes(folder, files)
+    write_catalog(folder, files, changes)
+    return tuple(changes)

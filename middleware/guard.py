@@ -14,22 +14,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack
 
-from gatewright.middleware.accept import catalog_changes, catalog_files, write_catalog
+from gatewright.middleware.accept import accept, catalog_files
 from gatewright.middleware.bounds import BoundOptions, Bounds
-from gatewright.middleware.call import Arguments, Call, Clock
+from gatewright.middleware.call import Arguments, Clock
 from gatewright.middleware.chain import Chain, OwnStep
 from gatewright.middleware.check import check
 from gatewright.middleware.controls import PolicyControls
+from gatewright.middleware.credential import UNSAID, TokenSource, Unsaid
 from gatewright.middleware.decorate import decorate
-from gatewright.middleware.enter import given_up
 from gatewright.middleware.history import call_events, tell_call
 from gatewright.middleware.interaction import Interaction, Interactions
+from gatewright.middleware.introduce import introduce, introduce_async
 from gatewright.middleware.journal import Journal
 from gatewright.middleware.ledger import Ledger
 from gatewright.middleware.listing import list_tools
 from gatewright.middleware.live import LivePolicies, is_cataloguing, quarantined
 from gatewright.middleware.options import BatchOptions, CallOptions, ToolCall
-from gatewright.middleware.perform import decide, end, perform, perform_async
+from gatewright.middleware.perform import opened, perform, perform_async
 from gatewright.middleware.places import open_keys, open_revisions, open_stores
 from gatewright.middleware.record import Event
 from gatewright.middleware.registration import Check, Fact, Resource, Rule, SchemaSource, Statement, register
@@ -37,11 +38,10 @@ from gatewright.middleware.registry import Registry
 from gatewright.middleware.results import Forbidden, InvalidArguments, Ok, Result
 from gatewright.middleware.runtime import Runtime, declared_context, last_call_id
 from gatewright.middleware.seal import KeyRing
-from gatewright.middleware.session import OpenCall, Session, left_open
+from gatewright.middleware.session import OpenCall, Session
 from gatewright.middleware.steps import BUILT_IN
 from gatewright.middleware.watch import PolicyWatch
-from gatewright.policy.errors import Misuse
-from gatewright.policy.model import Schema
+from gatewright.policy.model import Caller, Schema
 from gatewright.policy.rendering import Format
 
 __all__ = ["Guard"]
@@ -56,8 +56,10 @@ class Guard(PolicyControls):
 
     *policies* is a folder, or texts by path for tests; such texts take the registered tools as their catalog.
     *journal* and *ledger* are where events and operations go: open ones, or places; beside the folder by default.
-    *keys* are a `KeyRing` or its secret. *after_validate* and *after_authorize* are steps of your own; they can only
-    stop a call. *watch* looks for changes of the folder. *bounds* are keywords of their own, see `BoundOptions`.
+    *keys* are a `KeyRing` or its secret. *token* says whose calls are that name no token, in a server of one caller:
+    a `TokenFile`, a `TokenVariable` or a function of yours. *after_validate* and *after_authorize* are steps of your
+    own; they can only stop a call. *watch* looks for changes of the folder. *bounds* are keywords of their own, see
+    `BoundOptions`.
 
     Raises:
         PolicyInvalid: the policies do not load; every finding has file, line and column.
@@ -71,6 +73,7 @@ class Guard(PolicyControls):
         ledger: Ledger | str | Path | None = None,
         keys: KeyRing | str | bytes | None = None,
         clock: Clock | None = None,
+        token: TokenSource | None = None,
         locale: str = "en",
         after_validate: Sequence[OwnStep] = (),
         after_authorize: Sequence[OwnStep] = (),
@@ -107,6 +110,7 @@ class Guard(PolicyControls):
             tools=tools,
             locale=locale,
             bounds=Bounds(**bounds),
+            source=token,
         )
         if watch:
             self._runtime.live.watch()
@@ -217,21 +221,21 @@ class Guard(PolicyControls):
 
         Nothing that a caller sends raises.
         """
-        return perform(self._current().open_call(name, arguments, **options))
+        return perform(self._runtime.open_call(name, arguments, **options))
 
     async def acall(self, name: str, arguments: Arguments, **options: Unpack[CallOptions]) -> Result:
         """Call a tool from a task, as `call` does from a thread."""
-        return await perform_async(self._current().open_call(name, arguments, **options))
+        return await perform_async(self._runtime.open_call(name, arguments, **options))
 
     def call_many(self, calls: Iterable[ToolCall | tuple[Any, ...]], **options: Unpack[BatchOptions]) -> list[Result]:
         """Make *calls* one after the other; return one result each, in their order, whatever their ids are."""
-        return [perform(call) for call in self._opened_all(calls, options)]
+        return [perform(call) for call in self._runtime.open_calls(calls, options)]
 
     async def acall_many(
         self, calls: Iterable[ToolCall | tuple[Any, ...]], **options: Unpack[BatchOptions]
     ) -> list[Result]:
         """Make *calls* from a task, as `call_many` does from a thread."""
-        return [await perform_async(call) for call in self._opened_all(calls, options)]
+        return [await perform_async(call) for call in self._runtime.open_calls(calls, options)]
 
     @contextmanager
     def opened(self, name: str, arguments: Arguments, **options: Unpack[CallOptions]) -> Iterator[OpenCall]:
@@ -240,25 +244,35 @@ class Guard(PolicyControls):
 
         Where it is stopped, its `result` is there at once, and the function must not be called.
         """
-        call = self._current().open_call(name, arguments, **options)
-        left = OpenCall(call, decide(call))
-        try:
-            with left_open(left):
-                yield left
-        finally:
-            if not left.taken:
-                left.taken = True
-                left.result = end(call, given_up(call, "cancelled"))
+        with opened(self._runtime.open_call(name, arguments, **options)) as left:
+            yield left
 
     def session(
         self,
-        token: str | None,
+        token: str | TokenSource | None,
         *,
         context: Mapping[str, object] | None = None,
         interaction: Interaction | str | None = None,
     ) -> Session:
-        """Return a session: inside `with`, guarded functions may be called directly, on behalf of *token*."""
+        """
+        Return a session: inside `with`, guarded functions may be called directly, on behalf of *token*.
+
+        A source in its place is asked for each call, so that a token may be refreshed meanwhile.
+        """
         return Session(self._runtime, token, declared_context(context or {}), interaction)
+
+    def identify(self, token: str | Unsaid | None = UNSAID) -> Caller:
+        """
+        Return who calls with *token*: what a server asks at its door. Allows nothing.
+
+        Raises:
+            CallUnauthenticated: nobody is calling; that is an event of its own.
+        """
+        return introduce(self._runtime.open_call("", "", token=token))
+
+    async def aidentify(self, token: str | Unsaid | None = UNSAID) -> Caller:
+        """Return who calls with *token* from a task, as `identify` does from a thread."""
+        return await introduce_async(self._runtime.open_call("", "", token=token))
 
     def interaction(self, id: str, *, task: str | None = None) -> Interaction:
         """Return a conversation or task of a model, to be given to each of its calls."""
@@ -266,7 +280,7 @@ class Guard(PolicyControls):
 
     def tools(
         self,
-        token: str | None,
+        token: str | Unsaid | None = UNSAID,
         *,
         format: Format = "plain",
         context: Mapping[str, object] | None = None,
@@ -278,7 +292,7 @@ class Guard(PolicyControls):
         Raises:
             CallUnauthenticated: nobody is calling.
         """
-        call = self._current().open_call("", "", token=token, context=context, interaction=interaction)
+        call = self._runtime.open_call("", "", token=token, context=context, interaction=interaction)
         return list_tools(call, format)
 
     def events(self, call_id: str) -> tuple[Event, ...]:
@@ -301,14 +315,10 @@ class Guard(PolicyControls):
         Raises:
             Misuse: the policies are not in a folder.
         """
-        folder = self.folder
-        if folder is None:
-            raise Misuse("these policies are in memory", "their catalog is the registered tools")
-        changes = catalog_changes(folder, self.catalog())
-        write_catalog(folder, self.catalog(), changes)
+        changes = accept(self.folder, self.catalog())
         if changes:
             self._runtime.live.reload()
-        return tuple(changes)
+        return changes
 
     @staticmethod
     def check(
@@ -328,10 +338,3 @@ class Guard(PolicyControls):
             Misuse: the schema is outside the dialect, or the function is not guarded.
         """
         return check(schema_or_tool, arguments, rules=rules, settings=settings, locale=locale)
-
-    def _opened_all(self, calls: Iterable[ToolCall | tuple[Any, ...]], options: BatchOptions) -> Iterator[Call]:
-        for each in calls:
-            one = each if isinstance(each, ToolCall) else ToolCall(*each)
-            yield self._current().open_call(
-                one.name, one.arguments, **options, call_id=one.call_id, operation=one.operation
-            )

@@ -5,7 +5,7 @@ What may be said about a call beside its tool and its arguments? The keywords th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Required, TypedDict
+from typing import NamedTuple, TypedDict
 
 from gatewright.middleware.call import Arguments
 from gatewright.middleware.interaction import Interaction
@@ -18,13 +18,14 @@ class BatchOptions(TypedDict, total=False):
     """
     Of several calls at once.
 
-    *token* is the caller's, None for nobody. *interaction* is the conversation or task of the model, *context* what the
-    application declares about the call, *locale* the language of messages to the model. *format* is how the model was
-    shown its tools, where `Guard.tools` was not told the interaction: under `openai-strict` a null may mean that an
-    optional argument is left out.
+    *token* is the caller's, None for nobody; left out, it is that of the session this is in, or else what the guard's
+    own source says. *interaction* is the conversation or task of the model, *context* what the application declares
+    about the call, *locale* the language of messages to the model. *format* is how the model was shown its tools, where
+    `Guard.tools` was not told the interaction: under `openai-strict` a null may mean that an optional argument is left
+    out.
     """
 
-    token: Required[str | None]
+    token: str | None
     interaction: Interaction | str | None
     context: Mapping[str, object] | None
     locale: str | None

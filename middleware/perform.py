@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from gatewright.middleware.bounds import pause_of
 from gatewright.middleware.call import Call
@@ -17,8 +19,9 @@ from gatewright.middleware.drive import answer_waits, answer_waits_async, walk, 
 from gatewright.middleware.enter import enter, enter_async, given_up
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.results import Result
+from gatewright.middleware.session import OpenCall, left_open
 
-__all__ = ["decide", "decide_async", "end", "finish", "finish_async", "perform", "perform_async"]
+__all__ = ["decide", "decide_async", "end", "finish", "finish_async", "opened", "perform", "perform_async"]
 
 
 def perform(call: Call) -> Result:
@@ -53,6 +56,19 @@ async def decide_async(call: Call) -> Result | None:
         end(call, given_up(call, "cancelled"))
         raise
     return None if stopped is None else await _end_async(call, stopped.result)
+
+
+@contextmanager
+def opened(call: Call) -> Iterator[OpenCall]:
+    """Decide *call*, and leave it open inside the block for its function to continue once; then end it."""
+    left = OpenCall(call, decide(call))
+    try:
+        with left_open(left):
+            yield left
+    finally:
+        if not left.taken:
+            left.taken = True
+            left.result = end(call, given_up(call, "cancelled"))
 
 
 def finish(call: Call) -> Result:

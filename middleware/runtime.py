@@ -6,23 +6,26 @@ Built once by `guard`; steps read it from the call. A call is opened here and no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from gatewright.middleware.bounds import Bounds
 from gatewright.middleware.call import Arguments, Call, Clock
 from gatewright.middleware.chain import Chain
+from gatewright.middleware.credential import UNSAID, TokenSource, Unsaid, ask
 from gatewright.middleware.interaction import Interaction, Interactions
 from gatewright.middleware.journal import Journal
 from gatewright.middleware.ledger import Ledger
 from gatewright.middleware.malformed import Malformed
+from gatewright.middleware.options import BatchOptions, ToolCall
 from gatewright.middleware.plain import copy_json
 from gatewright.middleware.record import Trail
 from gatewright.middleware.registration import Tool
 from gatewright.middleware.seal import KeyRing
+from gatewright.middleware.session import current_session
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import Json, JsonObject
 from gatewright.policy.rendering import FORMATS, Format
@@ -47,7 +50,8 @@ class Runtime:
     """
     One guard from the inside.
 
-    *locale* is the language of messages to the model where a call does not say.
+    *locale* is the language of messages to the model where a call does not say. *source* says whose calls are that name
+    no token and are in no session.
     """
 
     clock: Clock
@@ -60,13 +64,14 @@ class Runtime:
     tools: dict[str, Tool]
     locale: str
     bounds: Bounds
+    source: TokenSource | None = None
 
     def open_call(
         self,
         name: str,
         raw: Arguments,
         *,
-        token: str | None,
+        token: str | Unsaid | None = UNSAID,
         context: Mapping[str, object] | None = None,
         interaction: Interaction | str | None = None,
         call_id: str | None = None,
@@ -79,7 +84,9 @@ class Runtime:
         """
         Return a call that has just come in, its first event on its trail.
 
-        A *call_id* that is no text, as models may write one, counts as none.
+        Without a *token* it is a call of the session that it is made in, with what belongs to that where nothing else
+        is said; outside of any, of whom the guard's source names. A *call_id* that is no text, as models may write one,
+        counts as none.
 
         Raises:
             Misuse: what the application says of the call has the wrong type, names no format, or its context is not
@@ -89,6 +96,14 @@ class Runtime:
             raise Misuse(f"no such format: {format}", f"one of {', '.join(FORMATS)}")
         if self.live.is_stale:
             self.live.complete()
+        if isinstance(token, Unsaid):
+            session = current_session(self)
+            if session is None:
+                token = ask(self.source)
+            else:
+                token, parent = session.token, parent or session.parent
+                context = session.context if context is None else context
+                interaction = session.interaction if interaction is None else interaction
         given = _NO_CONTEXT if context is None else declared_context(context)
         joined = interaction.id if isinstance(interaction, Interaction) else interaction
         _check_texts(interaction=joined, operation=operation, locale=locale)
@@ -113,6 +128,12 @@ class Runtime:
         call = Call(self, name, raw, token, given, interaction, operation, language, trail)
         call.format = format
         return call
+
+    def open_calls(self, calls: Iterable[ToolCall | tuple[Any, ...]], options: BatchOptions) -> Iterator[Call]:
+        """Open *calls* one after the other, each when it is asked for."""
+        for each in calls:
+            one = each if isinstance(each, ToolCall) else ToolCall(*each)
+            yield self.open_call(one.name, one.arguments, **options, call_id=one.call_id, operation=one.operation)
 
 
 def declared_context(context: Mapping[str, object]) -> JsonObject:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from gatewright.middleware.credential import TokenSource, ask
 from gatewright.middleware.interaction import Interaction
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import JsonObject
@@ -36,7 +37,7 @@ class Session:
     def __init__(
         self,
         owner: object,
-        token: str | None,
+        token: str | TokenSource | None,
         context: JsonObject,
         interaction: Interaction | str | None,
         parent: str | None = None,
@@ -70,8 +71,8 @@ class Session:
 
     @property
     def token(self) -> str | None:
-        """The token, None once the session is closed."""
-        return self._token
+        """The token of this moment, None once the session is closed."""
+        return ask(self._token) if callable(self._token) else self._token
 
 
 _session: ContextVar[Session | None] = ContextVar("gatewright_session", default=None)

@@ -60,6 +60,6 @@ def mistakes() -> None:
     """What a type checker must refuse."""
     find(1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     find("a", colour="red")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    guard.call("a.sync", "{}")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    guard.call("a.sync", "{}", token=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     guard.tool("x", kind="delete", use_when="x", not_for="y")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     guard.tool("x", kind="read", use_when="x")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
