@@ -64,6 +64,7 @@ class BearerAnswer:
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]
+    result: Unauthenticated
     body: bytes
 
 
@@ -102,4 +103,4 @@ class Challenge:
             b"content-length": str(len(body)).encode("ascii"),
             b"cache-control": b"no-store",
         }
-        return BearerAnswer(status, tuple(headers.items()), body)
+        return BearerAnswer(status, tuple(headers.items()), result, body)

@@ -5,14 +5,8 @@ In comes a request; out comes its caller, or 401 and 400 as RFC 6750 has them. A
 dependency sets is not seen by the endpoint.
 """
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator
-from typing import cast
-
-from fastapi import HTTPException, Request
-from fastapi.openapi.models import HTTPBearer
-from fastapi.security.base import SecurityBase
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any, cast
 
 from gatewright.middleware.bearer import BearerAnswer, BearerRefused, Challenge, read_bearer
 from gatewright.middleware.failures import CallUnauthenticated
@@ -20,46 +14,45 @@ from gatewright.middleware.guard import Guard
 from gatewright.middleware.results import Unauthenticated
 from gatewright.policy.model import Caller
 
-__all__ = ["BearerSession"]
+__all__ = ["bearer_session"]
 
 
-class BearerSession(SecurityBase):
+def bearer_session(
+    guard: Guard, *, realm: str = "gatewright", resource_metadata: str | None = None
+) -> Callable[..., AsyncIterator[Caller]]:
     """
-    A dependency: `caller: Annotated[Caller, Depends(BearerSession(guard))]`.
+    Return a dependency: `caller: Annotated[Caller, Depends(bearer_session(guard))]`.
 
     Inside the endpoint guarded functions may be called directly, and `guard.call` without a token; both are the
-    request's. Without a good token the endpoint is not entered. *realm* and *resource_metadata* are `Challenge`'s.
+    request's. Without a good token the endpoint is not entered: 401, or 400 where the token is brought wrongly. *realm*
+    and *resource_metadata* are `Challenge`'s. FastAPI is imported here and not before.
     """
+    from fastapi import HTTPException, Request, Security  # its types stay inside, so that ours are known without it
+    from fastapi.security import HTTPBearer
 
-    def __init__(self, guard: Guard, *, realm: str = "gatewright", resource_metadata: str | None = None) -> None:
-        self.guard: Guard = guard
-        self.scheme_name: str = "gatewright"
-        self.model: HTTPBearer = HTTPBearer(bearerFormat="JWT")
-        self._challenge = Challenge(realm, resource_metadata)
+    challenge = Challenge(realm, resource_metadata)
+    scheme = Security(HTTPBearer(bearerFormat="JWT", scheme_name="gatewright", auto_error=False))
 
-    async def __call__(self, request: Request) -> AsyncIterator[Caller]:
-        """
-        Give the caller of *request*, within a session of its token.
-
-        Raises:
-            HTTPException: 401 or 400.
-        """
+    async def session(request: Request, _scheme: Annotated[Any, scheme]) -> AsyncIterator[Caller]:
         try:
             token = read_bearer(request.scope["headers"], request.scope.get("query_string", b""))
-            caller = await self.guard.aidentify(token)
-        except BearerRefused as refused:
-            answer, told = self._challenge.answer(refused), Unauthenticated("token_malformed")
-        except CallUnauthenticated as refused:
-            told = cast("Unauthenticated", refused.result)
-            answer = self._challenge.answer(told)
+            caller = await guard.aidentify(token)
+        except (BearerRefused, CallUnauthenticated) as refused:
+            told = refused if isinstance(refused, BearerRefused) else cast("Unauthenticated", refused.result)
         else:
-            with self.guard.session(token):
+            with guard.session(token):
                 yield caller
             return
-        raise _exception(answer, told)
+        answer = challenge.answer(told)
+        raise HTTPException(answer.status, answer.result.to_json(), _headers(answer))
+
+    return session
 
 
-def _exception(answer: BearerAnswer, told: Unauthenticated) -> HTTPException:
-    headers = {name.decode("ascii"): value.decode("ascii") for name, value in answer.headers}
-    kept = {name: headers[name] for name in ("www-authenticate", "cache-control")}
-    return HTTPException(answer.status, told.to_json(), kept)
+def _headers(answer: BearerAnswer) -> dict[str, str]:
+    """Return the headers that are not about the body, which FastAPI writes."""
+    return {
+        name.decode("ascii"): value.decode("ascii")
+        for name, value in answer.headers
+        if not name.startswith(b"content-")
+    }

@@ -16,10 +16,10 @@ httpx = pytest.importorskip("httpx")
 
 def served(desk: Desk) -> Any:
     """An application with an async and a plain endpoint."""
-    from gatewright.middleware.adapters.fastapi import BearerSession
+    from gatewright.middleware.adapters.fastapi import bearer_session
 
     app = fastapi.FastAPI()
-    who = fastapi.Depends(BearerSession(desk.guard, realm="desk"))
+    who = fastapi.Depends(bearer_session(desk.guard, realm="desk"))
 
     @app.get("/async")
     async def asynchronous(caller: Caller = who) -> dict[str, str]:
