@@ -49,6 +49,19 @@ def execute(call: Call) -> Outcome:
     """Run the tool's function, unless a stored result answers the call."""
     if call.stored is not None:
         return None
+    return _run(call) if is_unchanged(call) else _recheck_and_run(call)
+
+
+def _recheck_and_run(call: Call) -> Generator[Wait, Any, Stopped | None]:
+    """Something changed between the two steps, or since the start was committed: what it means comes first."""
+    stopped = yield from recheck_again(call)
+    if stopped is not None:
+        return stopped
+    outcome = _run(call)
+    return (yield from outcome) if isinstance(outcome, Generator) else outcome
+
+
+def _run(call: Call) -> Outcome:
     arguments = bound_arguments(call)
     _note_start(call)
     began = call.trail.elapsed()

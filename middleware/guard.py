@@ -254,11 +254,7 @@ class Guard(PolicyControls):
         context: Mapping[str, object] | None = None,
         interaction: Interaction | str | None = None,
     ) -> Session:
-        """
-        Return a session: inside `with`, guarded functions may be called directly, on behalf of *token*.
-
-        A source in its place is asked for each call, so that a token may be refreshed meanwhile.
-        """
+        """Return a session, in which guarded functions may be called directly; a source is asked for each call."""
         return Session(self._runtime, token, declared_context(context or {}), interaction)
 
     def identify(self, token: str | Unsaid | None = UNSAID) -> Caller:

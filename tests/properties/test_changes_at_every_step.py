@@ -80,13 +80,15 @@ def withdrawn(issuer: FakeIssuer) -> dict[str, dict[str, str]]:
         "the group": {"rows": _ungrouped()},
         "all rights, by a deny": {"rows": f"{ROWS}p, subject:amy, acme, *, call, deny\n"},
         "the entry": {"tools": TOOLS.replace("roles: [clerk]", "roles: [guest]")},
-        "the declared claim": {"identity": identity(issuer).replace('"branch"', '"other"'), "tools": _unbranched()},
     }
 
 
 RIGHTS = {
     "the right to the record": {
         "rows": without(without(ROWS, "p, clerk, *, basket:*, read, allow\n"), "p, clerk, *, basket:*, pay, allow\n")
+    },
+    "the branch that the record is of": {
+        "tools": TOOLS.replace("{ const: { $identity: branch } }", "{ const: elsewhere }")
     },
     "the record, by a deny": {"rows": f"{ROWS}p, *, acme, basket:a-1, read, deny\np, *, acme, basket:a-1, pay, deny\n"},
 }
@@ -107,10 +109,6 @@ def _without_role(text: str) -> str:
 def _ungrouped() -> str:
     kept = "".join(line for line in ROWS.splitlines(True) if not line.startswith("g2, "))
     return f"{kept}g2, shop.close, tools/counter\n"
-
-
-def _unbranched() -> str:
-    return TOOLS.replace("{ branch: { const: { $identity: branch } } }", "{ branch: { const: elsewhere } }")
 
 
 class Scheduler:
