@@ -6,15 +6,13 @@ In come catalog files or specs; out come `ToolSpec`s, their digests and the text
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal, cast
-
-import rfc8785
+from typing import Final, Literal, cast
 
 from gatewright.policy.dialect import SchemaInvalid, check_schema
+from gatewright.policy.digests import digest_of
 from gatewright.policy.errors import GatewrightError, Place, PolicyInvalid
 from gatewright.policy.fields import NAME
 from gatewright.policy.formats import Findings, Node, read_documents, read_text
@@ -44,7 +42,6 @@ _RESOURCE_KEYS: Final = ("type", "at", "scope", "attributes")
 _FLAGS: Final = ("echo", "secret", "loggable", "cursor")
 _KINDS: Final[Mapping[str, Literal["read", "write"]]] = {"read": "read", "write": "write"}
 _SCOPES: Final[Mapping[str, Literal["tenant", "any"]]] = {"tenant": "tenant", "any": "any"}
-_LARGEST_EXACT: Final = 2**53 - 1
 _REWRITE: Final = "write it again: gatewright catalog APP:GUARD --write"
 
 
@@ -161,12 +158,7 @@ def spec_from_json(data: JsonObject, *, is_known: bool = False) -> ToolSpec:
 
 def spec_digest(spec: ToolSpec) -> str:
     """SHA-256 over the catalog form of *spec* (RFC 8785), in hex; integers that a double cannot hold stand as text."""
-    whole = spec_to_json(spec)
-    try:
-        text = rfc8785.dumps(cast("dict[str, Any]", whole))
-    except rfc8785.IntegerDomainError:
-        text = rfc8785.dumps(cast("dict[str, Any]", _exact(whole)))
-    return hashlib.sha256(text).hexdigest()
+    return digest_of(spec_to_json(spec))
 
 
 def render_spec(spec: ToolSpec) -> str:
@@ -299,13 +291,3 @@ def _resource(name: str, data: object) -> ResourceSpec:
 def _resource_to_json(spec: ResourceSpec) -> dict[str, Json]:
     whole: dict[str, Json] = {"type": spec.type, "at": spec.at, "scope": spec.scope}
     return whole if spec.attributes is None else {**whole, "attributes": spec.attributes}
-
-
-def _exact(value: Json) -> Json:
-    """*value* with integers beyond a double's as objects that no schema can hold otherwise."""
-    if isinstance(value, Mapping):
-        return {name: _exact(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_exact(item) for item in value]
-    is_large = isinstance(value, int) and not -_LARGEST_EXACT <= value <= _LARGEST_EXACT
-    return {"\x00integer": str(value)} if is_large else value

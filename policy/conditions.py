@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final, cast
 
-import rfc8785
 from cachetools import LRUCache
 
+from gatewright.policy.definitions import as_text
 from gatewright.policy.dialect import SchemaValidator, compile_schema
 from gatewright.policy.keywords import IMPLIED
 from gatewright.policy.model import Conditions, Json, JsonObject, Schema
@@ -54,7 +54,7 @@ class ConditionSet:
         }
         self._late = any(has_references(schema) for schema in self._schemas.values())
         self._validator = None if self._late else _compile(self._schemas)
-        self._compiled: LRUCache[bytes, SchemaValidator] = LRUCache(maxsize=_MOST_SUBSTITUTED)
+        self._compiled: LRUCache[str, SchemaValidator] = LRUCache(maxsize=_MOST_SUBSTITUTED)
         self._lock = Lock()
 
     def __bool__(self) -> bool:
@@ -85,7 +85,7 @@ class ConditionSet:
         return name in self._forbidden
 
     def _substituted(self, schemas: Mapping[str, Schema]) -> SchemaValidator:
-        key = rfc8785.dumps(cast("dict[str, object]", schemas))  # type: ignore[arg-type]
+        key = as_text(cast("Json", schemas))
         with self._lock:
             found = self._compiled.get(key)
         if found is None:

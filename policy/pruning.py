@@ -32,7 +32,9 @@ def adjust(schema: Schema, pointer: Pointer, change: Callable[[Schema], Schema],
     for keyword in _BRANCHES:
         if keyword in out:
             branches = cast("list[Schema]", out[keyword])
-            out[keyword] = [adjust(branch, pointer, change, root) for branch in branches]
+            out[keyword] = [
+                adjust(branch, pointer, change, root) if isinstance(branch, Mapping) else branch for branch in branches
+            ]
     if not pointer:
         return change(out)
     for holder, key in _steps(out, pointer[0]):
@@ -53,8 +55,9 @@ def children(schema: Schema, pointer: Pointer, root: Schema) -> Iterator[Schema]
         schema, pointer = child, pointer[1:]
     schema = resolve(schema, root)
     for keyword in _BRANCHES if not _BENDS.isdisjoint(schema) else ():
-        for branch in cast("list[Schema]", schema.get(keyword, [])):
-            yield from children(branch, pointer, root)
+        for branch in cast("list[Json]", schema.get(keyword, [])):
+            if branch is not False:
+                yield from children(branch if isinstance(branch, Mapping) else {}, pointer, root)
     if not pointer:
         yield schema
         return
@@ -72,7 +75,7 @@ def resolve(schema: Schema, root: Schema) -> Schema:
     for token in parse_pointer(reference.removeprefix("#")):
         target = cast("Mapping[str, Json]", target)[token]
     siblings = {keyword: value for keyword, value in schema.items() if keyword != "$ref"}
-    found = resolve(cast("Schema", target), root)
+    found: Schema = resolve(target, root) if isinstance(target, Mapping) else {} if target else {"not": {}}
     return (
         {"allOf": [found], **siblings}
         if siblings and set(siblings) - {"description", "default", "title"}

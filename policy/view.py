@@ -8,15 +8,13 @@ steps run for a hidden and a made-up name.
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, cast
-
-import rfc8785
+from typing import Final, cast
 
 from gatewright.policy.dialect import SchemaValidator, compile_schema
+from gatewright.policy.digests import digest_of
 from gatewright.policy.engine import Engine, Standing
 from gatewright.policy.model import Caller, Json, JsonObject, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
 from gatewright.policy.narrowing import any_of, narrow
@@ -83,7 +81,7 @@ class View:
     @cached_property
     def schema_digest(self) -> str:
         """SHA-256 over the role schema in RFC 8785 form, in hex."""
-        return _digest(self.schema)
+        return digest_of(self.schema)
 
     @cached_property
     def nulls(self) -> Nulls:
@@ -94,10 +92,10 @@ class View:
     def digest(self) -> str:
         """Digest of all that this caller has of the tool; cursors, approvals and lists bind to it."""
         parts = [
-            [entry.id, sorted(entry.roles), repr(entry.cuts), repr(entry.duties), _digest(entry.arguments.shown)]
+            [entry.id, sorted(entry.roles), repr(entry.cuts), repr(entry.duties), digest_of(entry.arguments.shown)]
             for entry in self.entries
         ]
-        return _digest([self.spec.name, self.spec.digest, self.schema_digest, parts])
+        return digest_of([self.spec.name, self.spec.digest, self.schema_digest, parts])
 
 
 def open_view(policies: PolicySet, engine: Engine, caller: Caller, tool: str, today: dt.date) -> View | None:
@@ -186,7 +184,3 @@ def _shown(entry: OpenEntry) -> Schema:
         if conditional.part.duties.reason:
             shown = with_reason(shown, required=True)
     return shown
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(rfc8785.dumps(cast("dict[str, Any]", value))).hexdigest()

@@ -91,3 +91,15 @@ def test_the_references_of_a_set_are_listed() -> None:
     """Whoever loads data can see which records a condition needs."""
     condition = ConditionSet({"user": {"const": {"$resource": "reservation.user"}}, "n": {"const": {"$fact": "n"}}})
     assert list(condition.references("$resource")) == ["reservation.user"]
+
+
+def test_what_is_kept_compiled_is_kept_by_type() -> None:
+    """1, 1.0 and true are three constants, whichever was asked for first; large integers are as good as any."""
+    condition = ConditionSet({"x": {"const": {"$argument": "x"}}})
+    for filled in (1, True, 1.0, 2**70, 2**70 + 1):
+        for value in (1, True, 1.0, 2**70, 2**70 + 1):
+            holds = not condition.unmet({"x": value}, lambda kind, path, filled=filled: filled)  # type: ignore[misc]
+            same = type(value) is type(filled) and value == filled
+            assert holds == (
+                same or (filled == 1.0 and isinstance(filled, float) and type(value) is int and value == 1)
+            )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gatewright.policy.model import Schema
 from gatewright.policy.pruning import children, prune
 
@@ -53,3 +55,21 @@ def test_a_pointer_leads_through_unions_arrays_and_maps() -> None:
 def test_pruning_what_is_not_there_changes_nothing() -> None:
     """A pointer that names nothing takes nothing away."""
     assert prune(BASE, ("home", "nothing"))["properties"]["home"]["required"] == ["street", "code"]  # type: ignore[index,call-overload]
+
+
+def test_boolean_branches_and_definitions_are_walked_over() -> None:
+    """`true` says nothing and `false` offers nothing; neither stands in the way of the others."""
+    schema: Any = {
+        "type": "object",
+        "properties": {
+            "x": {"anyOf": [True, False, {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}}]},
+            "y": {"$ref": "#/$defs/any"},
+            "z": {"$ref": "#/$defs/none"},
+        },
+        "$defs": {"any": True, "none": False},
+    }
+    assert list(children(schema, ("x", "a"), schema)) == [{"type": "integer"}]
+    assert list(children(schema, ("y",), schema)) == [{}]
+    assert list(children(schema, ("z",), schema)) == [{"not": {}}]
+    pruned: Any = prune(schema, ("x", "a"))
+    assert pruned["properties"]["x"]["anyOf"] == [True, False, {"type": "object", "properties": {"b": {}}}]
