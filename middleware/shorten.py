@@ -28,7 +28,7 @@ def shorten(result: Ok | OkPage, most: int) -> Ok | OkPage | None:
     rows = result.items if isinstance(result, OkPage) else result.data
     if isinstance(rows, str) or not isinstance(rows, Sequence):
         return None
-    kept = _fitting(rows, most - len(_with_rows(result, []).to_bytes()))
+    kept = _fitting(rows[:-1], most - len(_with_rows(result, []).to_bytes()))
     return _with_rows(result, kept) if kept else None
 
 
