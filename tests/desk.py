@@ -106,7 +106,7 @@ class Desk:
     guard: Guard
     issuer: FakeIssuer
     clock: FakeClock
-    journal: CheckedJournal
+    journal: ListJournal
     ran: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     on_run: Callable[[], Any] = lambda: None
     tools: dict[str, Any] = field(default_factory=dict)
@@ -161,7 +161,7 @@ ISSUER = FakeIssuer()
 
 def open_desk(changed: dict[str, str] | None = None, *, tools: bool = True, **options: Any) -> Desk:
     """Return a desk, with every tool on it unless it is to have none; *options* go to the guard."""
-    clock, journal = FakeClock(), CheckedJournal()
+    clock, journal = FakeClock(), options.pop("journal", None) or CheckedJournal()
     ISSUER.clock = clock
     texts = policies(ISSUER, **(changed or {}))
     guard = Guard(options.pop("policies", texts), clock=clock, journal=journal, keys="k" * 32, watch=False, **options)
