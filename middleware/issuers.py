@@ -60,7 +60,11 @@ def read_profiles(data: JsonObject, names: Names, where: Where | None = None) ->
 
 
 def locate(content: bytes | None) -> Where:
-    """Return where things stand in an identity.yaml with *content*; without one, its first line stands for all."""
+    """
+    Return where things stand in an identity.yaml with *content*; without one, its first line stands for all.
+
+    A known key's fault is at its value, as everywhere in a folder; an unknown key's at the key.
+    """
     documents = [] if content is None else read_documents(_FILE, content, Findings())
     top = documents[0] if documents else Node(None, Place(_FILE), {})
     issuers = top.value.get("issuers") if isinstance(top.value, dict) else None
@@ -68,7 +72,11 @@ def locate(content: bytes | None) -> Where:
 
     def where(position: int, name: str) -> Place:
         issuer = listed[position] if position < len(listed) else top
-        return issuer.keys.get(name) or top.keys.get(name) or issuer.place
+        for holder in (issuer, top):
+            value = holder.value.get(name) if isinstance(holder.value, dict) else None
+            if value is not None:
+                return value.place if name in _KEYS else holder.keys[name]
+        return issuer.place
 
     return where
 

@@ -26,7 +26,7 @@ from gatewright.policy.identity import Identity, read_identity
 from gatewright.policy.knowledge import ANY
 from gatewright.policy.layout import Layout
 from gatewright.policy.matcher import read_layout, read_model
-from gatewright.policy.model import JsonObject, PolicySet, TenantPolicy, ToolPolicy, ToolSpec
+from gatewright.policy.model import JsonObject, Names, PolicySet, TenantPolicy, ToolPolicy, ToolSpec
 from gatewright.policy.names import NO_NAMES, check_delegated, read_names
 from gatewright.policy.pacing import breathe, uncollected
 from gatewright.policy.paths import check_paths, tenant_of
@@ -36,7 +36,7 @@ from gatewright.policy.tenants import Delegated, read_settings, read_tenant_limi
 from gatewright.policy.uses import Uses
 from gatewright.policy.vocabulary import Vocabulary
 
-__all__ = ["DEFAULT_MODEL", "DEFERRED", "Deferred", "load_policies"]
+__all__ = ["DEFAULT_MODEL", "DEFERRED", "Deferred", "load_identity", "load_policies"]
 
 DEFAULT_MODEL: Final = """\
 [request_definition]
@@ -88,6 +88,14 @@ def load_policies(
     return policies
 
 
+def load_identity(source: Source) -> tuple[JsonObject, Names]:
+    """Return the plain data of identity.yaml and the declared names, as far as they can be read whatever is wrong."""
+    loading = _Loading(source, DEFERRED)
+    node = loading.one("names.yaml")
+    names = NO_NAMES if node is None else read_names(node, loading.reader)
+    return read_identity(loading.one("identity.yaml"), names, loading.reader).profiles, names
+
+
 def _catalog(
     source: Source, catalog: Mapping[str, ToolSpec] | Deferred | None, findings: Findings
 ) -> Mapping[str, ToolSpec]:
@@ -121,11 +129,11 @@ class _Loading:
         for path in _NEEDED:
             if path not in self.source.files:
                 self.findings.add(Place(path), "file_missing", f"a policies folder has a {path}")
-        node = self._one("names.yaml")
+        node = self.one("names.yaml")
         if node is None:
             raise PolicyInvalid(self.findings.all)
         self.names = read_names(node, self.reader)
-        self.identity = read_identity(self._one("identity.yaml"), self.names, self.reader)
+        self.identity = read_identity(self.one("identity.yaml"), self.names, self.reader)
         check_paths(self.source, self.names, self.identity.key_files, self.findings)
         if self.tools is not None:
             check_specs(self.catalog, self.source, self.names, self.findings)
@@ -171,7 +179,8 @@ class _Loading:
                 self.findings.add(version.place, "unknown_format", "the only format is 1")
         return documents
 
-    def _one(self, path: str) -> Node | None:
+    def one(self, path: str) -> Node | None:
+        """The document of a file that holds one; None where there is no such file."""
         if path not in self.source.files:
             return None
         documents = self._documents(path)
@@ -183,7 +192,7 @@ class _Loading:
 
     def _conditions(self) -> None:
         """Read conditions.yaml; each is checked by itself here, and against what it speaks of where it is used."""
-        found = self.reader.mapping(self._one("conditions.yaml"), None, "map of conditions.yaml")
+        found = self.reader.mapping(self.one("conditions.yaml"), None, "map of conditions.yaml")
         self.uses = Uses({name: node for name, node in found.items() if name != "format"}, self.reader)
         blank = self._declared("")
         for name, node in self.uses.conditions.items():
@@ -227,8 +236,8 @@ class _Loading:
     def _tenant(self, tenant: str, policies: Mapping[str, ToolPolicy]) -> TenantPolicy:
         limits, settings = f"tenants/{tenant}/limits.yaml", f"tenants/{tenant}/settings.yaml"
         return TenantPolicy(
-            read_tenant_limits(self._one(limits), tenant, self.tools, self.declared, policies, self.reader),
-            read_settings(self._one(settings), settings, self.names, self.reader),
+            read_tenant_limits(self.one(limits), tenant, self.tools, self.declared, policies, self.reader),
+            read_settings(self.one(settings), settings, self.names, self.reader),
         )
 
     def _tests(self, policies: Mapping[str, ToolPolicy]) -> dict[str, JsonObject]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TypeAlias
@@ -88,6 +89,26 @@ def test_check_says_every_finding_with_its_place(home: Path, monkeypatch: Patch,
     assert run(monkeypatch, "check", "policies") == 1
     assert "policy.csv:2:" in capsys.readouterr().out
     assert run(monkeypatch, "check", "nowhere") == 2
+
+
+def test_check_says_what_is_wrong_with_profiles_beside_everything_else(
+    home: Path, monkeypatch: Patch, capsys: Captured
+) -> None:
+    """One run shows the loader's findings and the verifier's; of one place it shows one."""
+    run(monkeypatch, "catalog", "desk_app:guard", "--write")
+    folder = home / "policies"
+    (folder / "policy.csv").write_text(f"{ROWS}p, nobody, *, note.echo, call, allow\n")
+    issuers = json.loads((folder / "identity.yaml").read_text())["issuers"]
+    changed = {**issuers[0], "alias": "a/b", "leeway": "9h", "algorithms": ["none"], "keys": {"file": "absent.json"}}
+    lines = [f"    {name}: {json.dumps(value)}\n" for name, value in changed.items()]
+    (folder / "identity.yaml").write_text("issuers:\n  -\n" + "".join(lines))
+    capsys.readouterr()
+    assert run(monkeypatch, "check", "policies") == 1
+    told = capsys.readouterr().out.splitlines()
+    places = [line.split(": ")[0] for line in told]
+    assert len(set(places)) == len(places)
+    for wanted in ("policy.csv:2:4: unknown_role", "an alias", "leeway: must be a duration"):
+        assert sum(wanted in line for line in told) == 1, (wanted, told)
 
 
 @pytest.mark.parametrize(

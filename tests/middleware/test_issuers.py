@@ -117,7 +117,7 @@ def test_keys_may_stand_inline(keys: object) -> None:
 
 
 def test_a_finding_says_where() -> None:
-    """Line and column of the key, or of the issuer where the key is missing; what stands once is found there."""
+    """Line and column of the value, of an unknown key, or of the issuer where a key is missing."""
     text = (
         b"issuers:\n  - alias: login\n    issuer: https://x\n    algorithms: [none]\n    keyz: 1\n  - {}\nleeway: 1h\n"
     )
@@ -125,9 +125,9 @@ def test_a_finding_says_where() -> None:
     with pytest.raises(PolicyInvalid) as caught:
         read_profiles(data, names(), locate(text))
     places = {str(finding.place): finding.message.split(":")[0] for finding in caught.value.findings}
-    assert places["identity.yaml:4:5"] == "issuers[0].algorithms"
+    assert places["identity.yaml:4:17"] == "issuers[0].algorithms"
     assert places["identity.yaml:5:5"] == "issuers[0].keyz"
-    assert places["identity.yaml:7:1"].endswith("leeway")
+    assert places["identity.yaml:7:9"].endswith("leeway")
     assert "identity.yaml:6:5" in places
     assert (
         next(finding.hint for finding in caught.value.findings if "keyz" in finding.message) == "did you mean 'keys'?"

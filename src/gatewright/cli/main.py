@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from gatewright.cli import calls, exporting, importing, policies
+from gatewright.cli import calls, exporting, importing, policies, tokens
 from gatewright.cli.effect import effective
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.policy.errors import Misuse, PolicyInvalid
@@ -31,6 +31,7 @@ app.command("import")(importing.import_list)
 app.command("effective")(effective)
 app.add_typer(calls.app, name="events")
 app.add_typer(exporting.app, name="export")
+app.add_typer(tokens.app, name="token")
 
 
 def main() -> None:

@@ -18,9 +18,9 @@ from gatewright.middleware.guard import Guard
 from gatewright.middleware.live import cataloguing
 from gatewright.middleware.token import build_verifier
 from gatewright.policy.errors import Finding, Misuse, PolicyInvalid
-from gatewright.policy.folder import load_policies
+from gatewright.policy.folder import load_identity, load_policies
 from gatewright.policy.snapshot import compile_snapshot
-from gatewright.policy.source import read_folder
+from gatewright.policy.source import Source, read_folder
 
 __all__ = ["catalog", "check"]
 
@@ -68,11 +68,23 @@ def catalog(
 
 
 def read_findings(folder: Path) -> tuple[Finding, ...]:
-    """Return everything that is wrong with *folder*, warnings included."""
+    """Return everything that is wrong with *folder*, warnings included; of one place only what the loader says."""
     try:
         source = read_folder(folder)
+    except PolicyInvalid as error:
+        return error.findings
+    found = _loading_findings(source)
+    places = {finding.place for finding in found if finding.severity == "error"}
+    try:
+        build_verifier(*load_identity(source), source.files.__getitem__)
+    except PolicyInvalid as error:
+        found += tuple(finding for finding in error.findings if finding.place not in places)
+    return tuple(sorted(found))
+
+
+def _loading_findings(source: Source) -> tuple[Finding, ...]:
+    try:
         policies = load_policies(source)
-        build_verifier(policies.profiles, policies.names, source.files.__getitem__)
         compile_snapshot(policies)
     except PolicyInvalid as error:
         return error.findings
