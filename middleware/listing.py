@@ -25,7 +25,7 @@ from gatewright.policy.rendering import FORMATS, Format, Rendering, render
 from gatewright.policy.verdict import admit
 from gatewright.policy.view import View
 
-__all__ = ["list_tools", "render_view"]
+__all__ = ["list_tools", "render_view", "shown_result"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def list_tools(call: Call, format: Format) -> list[dict[str, Any]]:
 
 def render_view(view: View, format: Format) -> Rendering:
     """Return the tool of *view* as *format* shows it, its result schema with it where all entries have the same."""
-    return render(view.spec, view.schema, format, result=_result_schema(view))
+    return render(view.spec, view.schema, format, result=shown_result(view))
 
 
 def _authenticated(call: Call) -> Stopped | None:
@@ -84,8 +84,8 @@ def _open(call: Call, context: JsonObject) -> Iterator[View]:
             yield view
 
 
-def _result_schema(view: View) -> Schema | None:
-    """The schema of results where all open entries publish the same one."""
+def shown_result(view: View) -> Schema | None:
+    """Return the schema of results where all open entries publish the same one, else None."""
     published = [plan_release(view.spec, entry.cuts).published for entry in view.entries]
     first = published[0]
     return first if all(each == first for each in published) else None

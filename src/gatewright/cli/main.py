@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from gatewright.cli import calls, exporting, importing, policies, tokens
+from gatewright.cli import calls, exporting, importing, policies, schemas, tokens
 from gatewright.cli.effect import effective
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.policy.errors import Misuse, PolicyInvalid
@@ -29,6 +29,8 @@ app.command("check")(policies.check)
 app.command("catalog")(policies.catalog)
 app.command("import")(importing.import_list)
 app.command("effective")(effective)
+app.command("schema")(schemas.schema)
+app.command("docs")(schemas.docs)
 app.add_typer(calls.app, name="events")
 app.add_typer(exporting.app, name="export")
 app.add_typer(tokens.app, name="token")
