@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gatewright.middleware.runtime import Runtime
+from gatewright.middleware.supply import Supply
 from gatewright.policy.health import Health
 
 __all__ = ["PolicyControls"]
@@ -54,6 +55,10 @@ class PolicyControls:
             Misuse: it is not kept.
         """
         return self._current().live.go_back(revision)
+
+    def supplies(self) -> dict[str, Supply]:
+        """Return the facts and business rules of each registered tool: what policy tests ask."""
+        return {name: tool.supply for name, tool in tuple(self._runtime.tools.items())}
 
     def _current(self) -> Runtime:
         live = self._runtime.live

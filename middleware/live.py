@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from gatewright.middleware.identify import VerifiedTokens
 from gatewright.middleware.registration import Tool
 from gatewright.middleware.token import build_verifier
+from gatewright.policy.cases import check_probes
 from gatewright.policy.errors import Finding, Misuse, Place, PolicyInvalid
 from gatewright.policy.folder import DEFERRED, load_policies
 from gatewright.policy.model import PolicySet
@@ -213,13 +214,31 @@ class LivePolicies:
 
     def _built(self, source: Source) -> Pair:
         if self._own_catalog:
-            return self._pair(self._with_own_catalog(source))
+            return self._probed(self._pair(self._with_own_catalog(source)))
         has_catalog = any(True for _ in source.under("catalog", ".json"))
         catalog = None if has_catalog and not self._deferring else DEFERRED
         pair = self._pair(load_policies(source, catalog, any_age=self._deferring), source)
-        if self.folder is not None and not self._deferring:
-            self._revisions.keep(source, time.time())
+        if not self._deferring:
+            pair = self._probed(pair)
+            if self.folder is not None:
+                self._revisions.keep(source, time.time())
         return pair
+
+    def _probed(self, pair: Pair) -> Pair:
+        """
+        Return *pair* once every test marked `probe` has held, with what could not be asked among its warnings.
+
+        Raises:
+            PolicyInvalid: one does not hold.
+        """
+        found = check_probes(pair.snapshot, {name: tool.supply for name, tool in tuple(self._tools.items())})
+        if any(finding.severity == "error" for finding in found):
+            raise PolicyInvalid(found)
+        if not found:
+            return pair
+        policies = pair.snapshot.policies
+        warned = replace(policies, warnings=tuple(sorted((*policies.warnings, *found))))
+        return Pair(Snapshot(warned, pair.snapshot.engine), pair.tokens)
 
     def _with_own_catalog(self, source: Source) -> PolicySet:
         specs = {name: tool.spec for name, tool in tuple(self._tools.items())}

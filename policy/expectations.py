@@ -59,7 +59,19 @@ _KEYS: Final = (
     "schemas",
 )
 _IDENTITY: Final = ("like", "subject", "tenant", "roles", "claims", "actor")
-_CALL: Final = ("like", "tool", "arguments", "now", "context", "called", "things", "result", "used", "nobody", "as")
+_CALL: Final = (
+    "like",
+    "tool",
+    "arguments",
+    "now",
+    "context",
+    "called",
+    "facts",
+    "things",
+    "result",
+    "used",
+    "nobody",
+)
 _EXPECT: Final = (
     "status",
     "entry",

@@ -16,6 +16,7 @@ from gatewright.policy.clauses import check_clause
 from gatewright.policy.currency import check_currency
 from gatewright.policy.declared import Declared
 from gatewright.policy.documents import Documents
+from gatewright.policy.editions import check_edition
 from gatewright.policy.engine import unheld
 from gatewright.policy.errors import Place, PolicyInvalid
 from gatewright.policy.expectations import Expectations
@@ -174,9 +175,7 @@ class _Loading:
         breathe()
         documents = read_documents(path, self.source.files[path], self.findings)
         for document in documents:
-            version = document.value.get("format") if isinstance(document.value, dict) else None
-            if version is not None and (version.value != 1 or not isinstance(version.value, int | float)):
-                self.findings.add(version.place, "unknown_format", "the only format is 1")
+            check_edition(document, self.findings)
         return documents
 
     def one(self, path: str) -> Node | None:

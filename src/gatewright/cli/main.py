@@ -13,6 +13,8 @@ import typer
 
 from gatewright.cli import calls, exporting, importing, policies, schemas, tokens
 from gatewright.cli.effect import effective
+from gatewright.cli.revisions import migrate, rollback
+from gatewright.cli.tests import run_policy_tests
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.policy.errors import Misuse, PolicyInvalid
 
@@ -27,6 +29,9 @@ app: typer.Typer = typer.Typer(
 )
 app.command("check")(policies.check)
 app.command("catalog")(policies.catalog)
+app.command("test")(run_policy_tests)
+app.command("rollback")(rollback)
+app.command("migrate")(migrate)
 app.command("import")(importing.import_list)
 app.command("effective")(effective)
 app.command("schema")(schemas.schema)
