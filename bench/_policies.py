@@ -8,8 +8,9 @@ some, use wildcards, end on a day, or are about one subject; roles inherit in ch
 from __future__ import annotations
 
 import json
+from time import perf_counter
 
-__all__ = ["DEPTH", "ISSUED", "folder_texts", "tenant_names"]
+__all__ = ["DEPTH", "folder_texts", "reference", "rows", "tenant_names", "tool_texts"]
 
 DEPTH = 12
 """Steps of the deepest chain of roles."""
@@ -81,3 +82,60 @@ def row(number: int, tenant: str) -> str:
 def links() -> list[str]:
     """step0 inherits step1, and so on: a holder of step0 has what the last step may."""
     return [f"g, step{number}, step{number + 1}, *" for number in range(DEPTH)]
+
+
+def tool_texts(tools: int) -> dict[str, str]:
+    """The texts of a folder with *tools* tools of four arguments, their catalog files and two entries each."""
+    texts = folder_texts(10)
+    names = [f"tool.n{number}" for number in range(tools)]
+    rows = [f"p, role{number % ROLES}, *, {name}, call, allow" for number, name in enumerate(names)]
+    texts["policy.csv"] += "\n".join(rows) + "\n"
+    for number, name in enumerate(names):
+        texts[f"catalog/{name}.json"] = json.dumps(_spec(name), indent=2)
+        texts[f"tools/{name}.yaml"] = _tool(name, f"role{number % ROLES}")
+    return texts
+
+
+def _spec(name: str) -> dict[str, object]:
+    text = {"type": "string", "maxLength": 64}
+    properties = {
+        "service": text,
+        "start": {"type": "string", "format": "date-time"},
+        "end": {"type": "string", "format": "date-time"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 20},
+    }
+    item = {"type": "object", "properties": {"at": text, "line": text}, "required": ["at", "line"]}
+    return {
+        "name": name,
+        "kind": "read",
+        "action": "read",
+        "description": "Return lines.",
+        "use_when": "lines are needed",
+        "not_for": "anything else",
+        "schema": {
+            "type": "object",
+            "properties": properties,
+            "required": ["service", "start", "end"],
+            "additionalProperties": False,
+        },
+        "result": {"type": "array", "items": {**item, "additionalProperties": False}},
+    }
+
+
+def _tool(name: str, role: str) -> str:
+    return (
+        f"tool: {name}\n"
+        "limits:\n  - { id: few, arguments: { limit: { maximum: 100 } } }\n"
+        "allow:\n"
+        f"  - {{ id: short, roles: [{role}], arguments: {{ limit: {{ maximum: 20 }} }}, result: {{ rows: 20 }} }}\n"
+        f"  - {{ id: long, roles: [{role}], arguments: {{ service: {{ pattern: '^log-' }} }} }}\n"
+    )
+
+
+def reference() -> float:
+    """Microseconds of a loop that has nothing to do with us: how fast is this machine now?"""
+    began = perf_counter()
+    total = 0
+    for number in range(1000):
+        total += number % 7
+    return (perf_counter() - began) * 1e6
