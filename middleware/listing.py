@@ -18,7 +18,7 @@ from gatewright.middleware.call import Call
 from gatewright.middleware.drive import answer_waits
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.interaction import Shown
-from gatewright.middleware.release import plan_release
+from gatewright.middleware.publish import plan_release
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import JsonObject, Schema
 from gatewright.policy.rendering import FORMATS, Format, Rendering, render

@@ -11,24 +11,20 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pydantic_core
-from cachetools import LRUCache
 
 from gatewright.middleware.cursor import seal_cursor
-from gatewright.middleware.page import PAGE_FIELDS, Page, Stamped, is_page_schema, properties_of
+from gatewright.middleware.page import PAGE_FIELDS, Page, Stamped, properties_of
+from gatewright.middleware.publish import STAMPS, ReleasePlan, hides_cursor, plan_release
 from gatewright.middleware.refuse import with_refusal
 from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result
 from gatewright.middleware.scope import RowScope
 from gatewright.middleware.shorten import shorten
-from gatewright.policy.conditions import ConditionSet
-from gatewright.policy.cuts import CutResult, cut_result, cut_schema, has_cuts
-from gatewright.policy.dialect import compile_schema
-from gatewright.policy.model import Conditions, Json, JsonObject, ResultCuts, Schema, ToolSpec
+from gatewright.policy.cuts import CutResult
+from gatewright.policy.model import Conditions, Json, Schema
 from gatewright.policy.pointers import format_pointer
-from gatewright.policy.published import flat_root
 from gatewright.policy.references import Lookup, Unfilled, substitute
 from gatewright.policy.screening import call_lookup
 
@@ -37,18 +33,14 @@ if TYPE_CHECKING:
     from gatewright.middleware.failures import Stopped
 
 __all__ = [
-    "ReleasePlan",
     "Released",
     "plain_value",
-    "plan_release",
-    "published_schema",
     "release",
     "release_stored",
     "release_value",
     "row_scope",
 ]
 
-_MOST_PLANS: Final = 1024
 _LONGEST_MASK: Final = 66
 """A hash with its quotes: no scalar grows by more when it is masked."""
 
@@ -70,74 +62,6 @@ class Released:
     reason: Literal["", "not_json", "shape", "only_if", "unfit", "published", "too_large"] = ""
     dropped: int = 0
     size: int = 0
-
-
-class ReleasePlan:
-    """
-    How the results of one tool are released under one entry's cuts; compiled once, shared by any threads.
-
-    *published* is the result schema that the caller is told, None where the tool has none. *effect* is what a failure
-    to release says: a write is not undone by it. *kept* has the conditions of `keep`, compiled, by pointer.
-    """
-
-    def __init__(self, spec: ToolSpec, cuts: ResultCuts) -> None:
-        self.spec = spec
-        self.cuts = cuts
-        self.has_cuts: bool = has_cuts(cuts)
-        self.is_page: bool = spec.result is not None and is_page_schema(spec.result)
-        self.effect: Literal["none", "done"] = "done" if spec.kind == "write" else "none"
-        self.published: Schema | None = None if spec.result is None else published_schema(spec.result, cuts)
-        self.kept: dict[str, ConditionSet] = {
-            format_pointer(pointer): ConditionSet(each) for pointer, each in cuts.keep.items()
-        }
-        self._accepts = None if spec.result is None else compile_schema(spec.result)
-        self._accepts_cut = compile_schema(self.published) if self.has_cuts and self.published is not None else None
-        self._conditions = {id(each): ConditionSet(each) for each in (cuts.only_if, *cuts.keep.values())}
-
-    def accepts(self, value: Json, integral_floats: bool) -> bool:
-        """Whether the tool's value has the shape that the catalog says; without one, only where nothing is cut."""
-        return (
-            not self.has_cuts
-            if self._accepts is None
-            else self._accepts.accepts(value, integral_floats=integral_floats)
-        )
-
-    def accepts_shortened(self, result: Ok | OkPage) -> bool:
-        """Whether a result that lost some of its rows still has the shape that is published."""
-        validator = self._accepts_cut if self._accepts_cut is not None else self._accepts
-        told = result.to_json()
-        page = {name: told[name] for name in (*PAGE_FIELDS, *_EXTRAS) if name in told}
-        return validator is None or validator.accepts(result.data if isinstance(result, Ok) else page)
-
-    def accepts_cut(self, value: Json) -> bool:
-        """Whether the value has, after its cuts, the shape that is published."""
-        return self._accepts_cut is None or self._accepts_cut.accepts(value)
-
-    def cut(self, value: Json, hash_key: bytes, lookup: Lookup) -> CutResult:
-        """Make the cuts; *lookup* fills the late references of their conditions."""
-        if not self.has_cuts:
-            return CutResult(value)
-
-        def satisfies(conditions: Conditions, data: JsonObject) -> bool:
-            return not self._conditions[id(conditions)].unmet(data, lookup)
-
-        return cut_result(value, self.cuts, hash_key, satisfies)
-
-
-_PLANS: Final[LRUCache[tuple[int, int], ReleasePlan]] = LRUCache(maxsize=_MOST_PLANS)
-_LOCK: Final = Lock()
-
-
-def plan_release(spec: ToolSpec, cuts: ResultCuts) -> ReleasePlan:
-    """Return the plan of *spec* under *cuts*, from a bounded cache that knows these very objects."""
-    key = (id(spec), id(cuts))
-    with _LOCK:
-        found = _PLANS.get(key)
-    if found is None or found.spec is not spec or found.cuts is not cuts:
-        found = ReleasePlan(spec, cuts)
-        with _LOCK:
-            _PLANS[key] = found
-    return found
 
 
 def release(call: Call) -> Stopped | None:
@@ -233,21 +157,8 @@ def release_stored(stored: Ok | OkPage, plan: ReleasePlan, hash_key: bytes, look
     if isinstance(stored, Ok):
         return _release_data(stored, plan, hash_key, lookup, size)
     content = stored.to_json()
-    page = {name: item for name, item in content.items() if name in (*PAGE_FIELDS, *_EXTRAS)}
+    page = {name: item for name, item in content.items() if name in (*PAGE_FIELDS, *STAMPS)}
     return _release_page(page, plan, hash_key, lookup, filtered=stored.filtered, size=size)
-
-
-def published_schema(result_schema: Schema, cuts: ResultCuts) -> Schema:
-    """Return the result schema after *cuts*; a page keeps its three fields whatever is cut."""
-    if not has_cuts(cuts) or not is_page_schema(result_schema):
-        return cut_schema(result_schema, cuts)
-    page = flat_root(result_schema)
-    schema = cut_schema(page, cuts)
-    properties, own = dict(properties_of(schema)), properties_of(page)
-    properties["truncated"] = own["truncated"]
-    properties["next_cursor"] = {"type": "null"} if _hides_cursor(cuts) else own["next_cursor"]
-    required = cast("list[str]", schema.get("required", []))
-    return {**schema, "properties": properties, "required": list(dict.fromkeys([*required, *PAGE_FIELDS]))}
 
 
 def plain_value(value: object) -> tuple[Json, bool]:
@@ -283,7 +194,6 @@ def _stamps(stamped: Stamped[object] | None) -> tuple[str | None, str | None, st
 
 
 _INTEGRAL: Final = re.compile(rb"[0-9](?:\.0|[eE])")
-_EXTRAS: Final = ("as_of", "version", "ref")
 _REASONS: Final[Mapping[str, Literal["only_if", "unfit", "published"]]] = {
     "forbidden": "only_if",
     "unfit": "unfit",
@@ -314,12 +224,13 @@ def _release_page(
     items = left.get("items")
     if cut.outcome != "ok" or not isinstance(items, list):
         return _withheld(cut, plan)
-    cursor = None if _hides_cursor(plan.cuts) else page.get("next_cursor")
+    cursor = None if hides_cursor(plan.cuts) else page.get("next_cursor")
     lost = cursor is None and page.get("next_cursor") is not None
     truncated = cut.truncated or lost or page.get("truncated") is True
-    if not plan.accepts_cut({**left, "next_cursor": cursor, "truncated": truncated}):
+    told = {name: left[name] for name in ("items", *STAMPS) if name in left}
+    if not plan.accepts_cut({**told, "next_cursor": cursor, "truncated": truncated}):
         return _withheld(cut, plan)
-    as_of, version, ref = (cast("str | None", left.get(name)) for name in _EXTRAS)
+    as_of, version, ref = (cast("str | None", left.get(name)) for name in STAMPS)
     filtered = filtered or cut.filtered
     result = OkPage(items, cast("str | None", cursor), truncated, filtered, as_of, version, ref)
     return Released(result, dropped=cut.dropped, size=size)
@@ -349,9 +260,5 @@ def _told(released: Released) -> dict[str, Any]:
         told["dropped"] = released.dropped
     if isinstance(result, OkPage):
         told["items"] = len(result.items)
-        told["parts"] = [name for name in ("next_cursor", *_EXTRAS) if getattr(result, name) is not None]
+        told["parts"] = [name for name in ("next_cursor", *STAMPS) if getattr(result, name) is not None]
     return told
-
-
-def _hides_cursor(cuts: ResultCuts) -> bool:
-    return ("next_cursor",) in (*cuts.hidden, *cuts.mask)

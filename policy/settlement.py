@@ -113,8 +113,10 @@ class _Settling:
         ids = self.named.get(name, ())
         if len(ids) != 1:
             return MISSING
-        record = self.records.get((name, ids[0]))
-        return record.get(attribute, MISSING) if isinstance(record, Mapping) else MISSING
+        record = self.records.get((name, ids[0]), NOT_LOADED)
+        blank = {} if isinstance(record, NotLoaded) else self.view.blanks[name]
+        data: JsonObject = record if isinstance(record, Mapping) else blank
+        return data.get(attribute, MISSING)
 
 
 def settle_candidate(
@@ -192,17 +194,19 @@ def _ask_casbin(settling: _Settling) -> Failure | None:
 def _ask_resources(settling: _Settling) -> Failure | None:
     """The second half of stage (f): every record against the conditions on it; an absent one on the same path."""
     lookup = settling.lookup()
-    reason = ""
+    reasons: list[str] = []
     absent = False
     for name in settling.view.spec.resources:
         conditions = _on(settling.candidate, name, "resource")
         if conditions and not settling.named[name]:
-            reason = reason or f"{name}: names nothing"
+            reasons.append(f"{name}: names nothing")
         for each in settling.named[name]:
             record = settling.records.get((name, each))
             absent = absent or record is None
             held = _holds(settling.view, name, record, conditions, lookup)
-            reason = reason or ("" if held else _refused(name, record))
+            why = _refused(name, record)
+            reasons.append("" if held else why)
+    reason = next(filter(None, reasons), "")
     if not reason:
         return None
     broken = any(isinstance(record, Broken) for record in settling.records.values())

@@ -26,6 +26,7 @@ __all__ = ["View", "applies", "caller_key", "open_view"]
 
 _MOST_SHOWN = 256
 _CLOSED = ToolPolicy("")
+_TEXT: Final = "\x7f"
 _BLANKS: Final[Mapping[str, Json]] = {"integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
 
 
@@ -77,6 +78,14 @@ class View:
     def dummies(self) -> dict[str, JsonObject]:
         """A record of the declared shape for each resource, to go the way of one that is absent."""
         return {name: _dummy(each.attributes or {}) for name, each in self.spec.resources.items()}
+
+    @cached_property
+    def blanks(self) -> dict[str, JsonObject]:
+        """What an absent record says where a condition on another one asks: the dummies, no text of them empty."""
+        return {
+            name: {attribute: _TEXT if value == "" else value for attribute, value in dummy.items()}
+            for name, dummy in self.dummies.items()
+        }
 
     @cached_property
     def schema_digest(self) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gatewright import Failed, Guard, NotFound, Page, Resource
+from gatewright import Failed, Guard, NotFound, Page, Resource, middleware, policy
 from gatewright.middleware.results import Result
 from gatewright.testing import FakeClock, FakeIssuer, ListJournal
 
@@ -20,13 +22,13 @@ CLAIMS = {"type": "object", "properties": {"branch": {"type": "string"}}}
 SENTENCE = "No such account for this customer."
 POLICIES = {
     "names.yaml": (
-        "roles: { teller: {}, head: {}, chief: {}, guest: {} }\ntenants: { acme: {}, globex: {} }\n"
+        "roles: { teller: {}, head: {}, chief: {}, aide: {}, guest: {} }\ntenants: { acme: {}, globex: {} }\n"
         "types: { account: [move], desk: [move] }\n"
     ),
     "policy.csv": "".join(
         f"p, {role}, *, money.move, call, allow\np, {role}, *, money.sent, call, allow\n"
         f"p, {role}, *, account:*, move, allow\np, {role}, *, desk:*, move, allow\n"
-        for role in ("teller", "head", "chief")
+        for role in ("teller", "head", "chief", "aide")
     )
     + "p, chief, globex, account:secret, move, deny\n",
     "identity.yaml": json.dumps({"issuers": [ISSUER.profile(["acme", "globex"], claims=CLAIMS)]}),
@@ -38,6 +40,9 @@ allow:
     roles: [teller]
     arguments: {{ note: {{}} }}
     resource: {{ source: {{ branch: {{ const: {{ $identity: branch }} }} }}, target: {{ branch: {{ minLength: 1 }} }} }}
+  - id: aide
+    roles: [aide]
+    resource: {{ target: {{ branch: {{ const: {{ $resource: source.branch }} }} }} }}
   - {{ id: head, roles: [head], arguments: {{ note: {{}} }} }}
   - id: chief
     roles: [chief]
@@ -229,3 +234,47 @@ def test_a_check_may_fail_in_a_way_that_is_told(bank: Bank) -> None:
     answer = bank.ask()
     assert answer.to_json()["code"] == "business_rule"
     assert SENTENCE not in json.dumps(answer.to_message("plain", "c"))
+
+
+def lines_of(call: Callable[[], object]) -> list[tuple[str, int]]:
+    """Every line of ours that *call* executes in this thread, in order; ids are drawn in blocks, which is no path."""
+    packages = tuple(str(Path(module.__file__ or "").parent) for module in (policy, middleware))
+    seen: list[tuple[str, int]] = []
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        if frame.f_code.co_name == "new_id" or not frame.f_code.co_filename.startswith(packages):
+            return None
+        if event == "line":
+            seen.append((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+@pytest.mark.promise("P4")
+@pytest.mark.parametrize("role", ["teller", "aide"])
+@pytest.mark.parametrize("place", ["source", "target"])
+def test_one_of_two_records_foreign_or_absent_takes_the_same_path(bank: Bank, role: str, place: str) -> None:
+    """Also where a condition on the one asks for an attribute of the other."""
+    ways = []
+    for identity in ("b", "g", "none") * 2:
+        asked = {"source": "a", "target": "a", place: identity}
+
+        def ask(asked: dict[str, str] = asked) -> None:
+            assert bank.ask(role, **asked).to_bytes() == FORBIDDEN or (role, place, asked[place]) == (
+                "teller",
+                "target",
+                "b",
+            )
+
+        ways.append(lines_of(ask))
+    foreign, elsewhere, absent = ways[3:]
+    assert elsewhere == absent
+    if (role, place) != ("teller", "target"):
+        assert foreign == absent

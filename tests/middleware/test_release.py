@@ -11,13 +11,8 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, field_serializer
 
 from gatewright.middleware.page import Page
-from gatewright.middleware.release import (
-    plain_value,
-    plan_release,
-    published_schema,
-    release_stored,
-    release_value,
-)
+from gatewright.middleware.publish import plan_release, published_schema
+from gatewright.middleware.release import plain_value, release_stored, release_value
 from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result
 from gatewright.policy.dialect import check_schema, compile_schema
 from gatewright.policy.model import Json, ResultCuts, Schema, ToolSpec
@@ -319,3 +314,21 @@ def test_hidden_names_are_not_published() -> None:
     assert "email" not in json.dumps(plan.published)
     assert "ward" in json.dumps(plan.published)
     assert plan_release(spec(None), ResultCuts()).published is None
+
+
+@pytest.mark.parametrize("cuts", [ResultCuts(), ResultCuts(hidden=(("items", "*", "email"),))])
+def test_a_page_has_no_total_of_the_tools_own(cuts: ResultCuts) -> None:
+    """It would count rows that the caller may not see: it does not leave, and is in no published schema."""
+
+    class Counted(Page[Line]):
+        total: int
+
+    schema: Schema = TypeAdapter(Counted).json_schema(mode="serialization")
+    schema = {**schema, "properties": {**schema["properties"], "total": {"type": "integer"}}}  # type: ignore[dict-item]
+    schema = {**schema, "required": ["items", "next_cursor", "truncated", "total"]}
+    found = release(Counted(items=[Line(ts="t", email="e")], total=1234), schema, cuts)
+    assert isinstance(found, OkPage)
+    assert b"1234" not in found.to_bytes()
+    published = published_schema(schema, cuts)
+    assert "total" not in json.dumps(published)
+    assert compile_schema(published).accepts(without_status(found))
