@@ -34,7 +34,7 @@ def lines_of(call: Callable[[], object]) -> list[tuple[str, int]]:
     seen: list[tuple[str, int]] = []
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
-        if frame.f_code.co_name == "new_id" or not frame.f_code.co_filename.startswith(PACKAGES):
+        if frame.f_code.co_filename.endswith("identifiers.py") or not frame.f_code.co_filename.startswith(PACKAGES):
             return None
         if event == "line":
             seen.append((frame.f_code.co_filename, frame.f_lineno))
