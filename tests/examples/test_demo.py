@@ -32,3 +32,12 @@ def test_the_contract_runs_without_a_backend() -> None:
     shown = run("query_contract.py")
     assert shown.count("→ ok") == 1
     assert shown.count("→ invalid_arguments: ") == 8
+
+
+def test_the_row_scope_example_filters_in_the_database() -> None:
+    """Full pages, totals of the caller's own rows, and a cursor that is nobody else's."""
+    shown = run("row_scope.py")
+    assert "north: [1, 2, 4], 8 in all, filtered: True" in shown
+    assert "south: [3, 6, 9], 4 in all, filtered: True" in shown
+    assert "north, next page: [5, 7, 8]" in shown
+    assert "south with north's cursor: invalid_arguments, cursor_invalid" in shown
