@@ -22,6 +22,8 @@ from gatewright.policy.dialect import SchemaInvalid, check_schema, compile_schem
 from gatewright.policy.errors import Invalid, Misuse
 from gatewright.policy.filling import Filling, schema_defaults
 from gatewright.policy.model import Json, Schema
+from gatewright.policy.pointers import parse_pointer
+from gatewright.policy.wanted import is_declared
 
 __all__ = ["check"]
 
@@ -54,7 +56,8 @@ def check(
     try:
         apply(filled, settings or {})
     except Invalid as refusal:
-        return _refused([business_complaint(refusal.field, refusal.reason, refusal.expected)], locale)
+        field = refusal.field if is_declared(schema, parse_pointer(refusal.field)) else ""
+        return _refused([business_complaint(field, refusal.reason, refusal.expected)], locale)
     except Exception:  # noqa: BLE001 - a rule that raises anything else has not agreed
         return FORBIDDEN
     return Ok(cast("Json", filled))

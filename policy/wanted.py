@@ -7,12 +7,15 @@ In come a schema and a place; out come its keywords there, through references an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, cast
 
 from gatewright.policy.evidence import Place, freeze
 from gatewright.policy.model import Json, Pointer, Schema
 from gatewright.policy.pruning import resolve
+from gatewright.policy.specimens import specimens
+from gatewright.policy.validator import compile_schema
 
 __all__ = ["SAYABLE", "asked_at", "declared_names", "is_declared", "own_word", "places"]
 
@@ -34,6 +37,7 @@ SAYABLE: Final = (
     "minProperties",
     "maxProperties",
 )
+_OF_STRINGS: Final = ("type", "minLength", "maxLength", "pattern", "format")
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
 _CONDITIONAL: Final = ("then", "else")
 _OPTIONS: Final = ("enum", "const")
@@ -54,7 +58,30 @@ def asked_at(schema: Schema, place: Place) -> dict[str, Json]:
             text = json.dumps(examples[0], ensure_ascii=False)
             if len(text) <= _LONGEST_EXAMPLE:
                 asked.setdefault("example", text)
+    if "pattern" in asked and "example" not in asked and not asked.keys() & {"enum", "const"}:
+        made = _made(nodes, str(asked["pattern"]))
+        if made is not None:
+            asked["example"] = json.dumps(made, ensure_ascii=False)
     return asked
+
+
+def _made(nodes: Sequence[Schema], pattern: str) -> str | None:
+    """A string that fits everything that *nodes* ask of a string by themselves."""
+    own = [{word: node[word] for word in _OF_STRINGS if word in node} for node in nodes]
+    return _specimen(json.dumps({"allOf": own}, ensure_ascii=False, default=list), pattern)
+
+
+@lru_cache(maxsize=1024)
+def _specimen(schema: str, pattern: str) -> str | None:
+    """The first string made from *pattern* that *schema* takes; none where the pattern is not easily read."""
+    asked = json.loads(schema)
+    lengths = [word[name] for word in asked["allOf"] for name in ("minLength", "maxLength") if name in word]
+    accepts = compile_schema(asked).accepts
+    try:
+        made = specimens(pattern, lengths[:4])
+    except (IndexError, ValueError, RecursionError):
+        return None
+    return next((text for text in made if len(text) <= _LONGEST_EXAMPLE and text.isprintable() and accepts(text)), None)
 
 
 def own_word(schema: Schema, place: Place, keyword: str, expected: Json) -> tuple[str, Json] | None:
