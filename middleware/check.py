@@ -17,12 +17,13 @@ from gatewright.middleware.malformed import Malformed
 from gatewright.middleware.registration import Rule
 from gatewright.middleware.results import FORBIDDEN, Forbidden, InvalidArguments, Ok, invalid_arguments
 from gatewright.middleware.supply import copy_arguments
-from gatewright.policy.complaints import Complaint, business_complaint, schema_complaints, syntax_complaint
+from gatewright.policy.complaints import business_complaint, schema_complaints, syntax_complaint
 from gatewright.policy.dialect import SchemaInvalid, check_schema, compile_schema
 from gatewright.policy.errors import Invalid, Misuse
 from gatewright.policy.filling import Filling, schema_defaults
 from gatewright.policy.model import Json, Schema
 from gatewright.policy.pointers import parse_pointer
+from gatewright.policy.quoting import quote_from
 from gatewright.policy.wanted import is_declared
 
 __all__ = ["check"]
@@ -48,16 +49,18 @@ def check(
     try:
         value = decode(raw).value
     except Malformed as error:
-        return _refused([syntax_complaint(error.reason, error.offset)], locale)
+        return invalid_arguments([syntax_complaint(error.reason, error.offset)], locale=locale)
+    quote = quote_from(_flags(schema_or_tool), value)
     errors = compile_schema(schema).errors(value)
     if errors:
-        return _refused(schema_complaints(errors, schema), locale)
+        return invalid_arguments(schema_complaints(errors, schema), locale=locale, quote=quote)
     filled = Filling({}, dict(schema_defaults(schema, schema))).fill(value)
     try:
         apply(filled, settings or {})
     except Invalid as refusal:
         field = refusal.field if is_declared(schema, parse_pointer(refusal.field)) else ""
-        return _refused([business_complaint(field, refusal.reason, refusal.expected)], locale)
+        told = business_complaint(field, refusal.reason, refusal.expected)
+        return invalid_arguments([told], locale=locale, quote=quote)
     except Exception:  # noqa: BLE001 - a rule that raises anything else has not agreed
         return FORBIDDEN
     return Ok(cast("Json", filled))
@@ -83,5 +86,5 @@ def _asked(
     return schema, apply
 
 
-def _refused(complaints: Sequence[Complaint], locale: str) -> InvalidArguments:
-    return invalid_arguments(complaints, locale=locale)
+def _flags(schema_or_tool: Schema | Callable[..., Any]) -> Mapping[str, frozenset[str]]:
+    return {} if isinstance(schema_or_tool, Mapping) else tool_of(schema_or_tool)[0].spec.flags

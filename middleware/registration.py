@@ -7,14 +7,13 @@ In come a function and what its developer states; out comes a `Tool`, or `Misuse
 from __future__ import annotations
 
 import inspect
-import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from gatewright.middleware.page import is_page_schema, properties_of
+from gatewright.middleware.pinned import SchemaSource, read_pin, read_stated
 from gatewright.middleware.signature import Parameter, Signature, base_schema, read_signature, result_schema
 from gatewright.middleware.supply import Supply
 from gatewright.policy.catalog import spec_digest
@@ -25,7 +24,7 @@ from gatewright.policy.pointers import parse_pointer
 from gatewright.policy.pruning import children
 from gatewright.policy.published import flat_root
 
-__all__ = ["Check", "Fact", "Flavour", "Loader", "Resource", "Rule", "Statement", "Tool", "register"]
+__all__ = ["Check", "Fact", "Flavour", "Loader", "Resource", "Rule", "SchemaSource", "Statement", "Tool", "register"]
 
 Rule: TypeAlias = "Callable[[dict[str, Any], Mapping[str, Any]], Mapping[str, Any]]"
 """(arguments, settings) → arguments; pure; raises `Invalid` where it refuses."""
@@ -38,8 +37,6 @@ Check: TypeAlias = "Callable[[dict[str, Any], dict[str, Any]], Any]"
 
 Flavour: TypeAlias = Literal["sync", "async", "stream"]
 """Of a tool's function: def, async def, or an async generator."""
-
-SchemaSource: TypeAlias = "Mapping[str, Any] | str | Path | None"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _FLAGS: Final = ("echo", "secret", "loggable")
@@ -212,7 +209,7 @@ def _identified(resources: Mapping[str, Resource]) -> frozenset[str]:
 
 
 def _argument_schema(signature: Signature, stated: Statement) -> Schema:
-    given = _read(stated.schema, stated.name, "schema")
+    given = read_stated(stated.schema, stated.name, "schema")
     try:
         schema = check_schema(base_schema(signature) if given is None else given, where=stated.name)
     except SchemaInvalid as error:
@@ -232,7 +229,7 @@ def _argument_schema(signature: Signature, stated: Statement) -> Schema:
 
 
 def _result_schema(signature: Signature, stated: Statement) -> Schema | None:
-    schema = _read(stated.result, stated.name, "result") or result_schema(signature.returns)
+    schema = read_stated(stated.result, stated.name, "result") or result_schema(signature.returns)
     if schema is None:
         return None
     try:
@@ -240,18 +237,6 @@ def _result_schema(signature: Signature, stated: Statement) -> Schema | None:
     except SchemaInvalid as error:
         raise Misuse(f"{stated.name}: the result's {error}", "give result= yourself") from error
     return schema
-
-
-def _read(source: SchemaSource, name: str, what: str) -> Schema | None:
-    if source is None or isinstance(source, Mapping):
-        return source
-    try:
-        read = json.loads(Path(source).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise Misuse(f"{name}: {what} is a file that cannot be read", f"a JSON Schema at {source}") from error
-    if not isinstance(read, Mapping):
-        raise Misuse(f"{name}: {what} is no JSON object", f"a JSON Schema at {source}")
-    return cast("Schema", read)
 
 
 def _check_records(signature: Signature, stated: Statement) -> None:
@@ -346,6 +331,7 @@ def _spec(
         checks=tuple(_named(check) for check in stated.checks),
         reasons=frozenset(stated.reasons),
         context=dict(stated.context),
+        schema_source=read_pin(stated.schema),
     )
 
 

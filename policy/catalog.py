@@ -7,6 +7,7 @@ In come catalog files or specs; out come `ToolSpec`s, their digests and the text
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final, Literal, cast
@@ -37,11 +38,12 @@ __all__ = [
 _TEXTS: Final = ("name", "action", "description", "use_when", "not_for")
 _MAPS: Final = ("facts", "resources", "flags", "context")
 _LISTS: Final = ("rules", "checks", "reasons")
-_KEYS: Final = (*_TEXTS, "kind", "schema", "result", *_MAPS, *_LISTS)
+_KEYS: Final = (*_TEXTS, "kind", "schema", "schema_source", "result", *_MAPS, *_LISTS)
 _RESOURCE_KEYS: Final = ("type", "at", "scope", "attributes")
 _FLAGS: Final = ("echo", "secret", "loggable", "cursor")
 _KINDS: Final[Mapping[str, Literal["read", "write"]]] = {"read": "read", "write": "write"}
 _SCOPES: Final[Mapping[str, Literal["tenant", "any"]]] = {"tenant": "tenant", "any": "any"}
+_SHA256: Final = re.compile("[0-9a-f]{64}")
 _REWRITE: Final = "write it again: gatewright catalog APP:GUARD --write"
 
 
@@ -117,6 +119,7 @@ def spec_to_json(spec: ToolSpec) -> dict[str, Json]:
         "checks": list(spec.checks),
         "reasons": cast("Json", sorted(spec.reasons)),
         "context": cast("Json", dict(spec.context)),
+        "schema_source": dict(spec.schema_source),
     }
     return {name: value for name, value in whole.items() if value not in (None, {}, [], ())}
 
@@ -141,7 +144,11 @@ def spec_from_json(data: JsonObject, *, is_known: bool = False) -> ToolSpec:
     lists = {name: _names(data.get(name, ()), (name,)) for name in _LISTS}
     schema = check_schema(_mapping(data["schema"], ("schema",)), where=texts["name"], is_known=is_known)
     spec = ToolSpec(
-        **texts,
+        name=texts["name"],
+        action=texts["action"],
+        description=texts["description"],
+        use_when=texts["use_when"],
+        not_for=texts["not_for"],
         kind=_KINDS[_check_choice(data["kind"], _KINDS, ("kind",), "kind")],
         schema=schema,
         result=_schema(data.get("result"), ("result",)),
@@ -152,6 +159,7 @@ def spec_from_json(data: JsonObject, *, is_known: bool = False) -> ToolSpec:
         checks=lists["checks"],
         reasons=frozenset(lists["reasons"]),
         context={name: _schema(each, ("context", name)) or {} for name, each in maps["context"].items()},
+        schema_source=_source(data.get("schema_source", {})),
     )
     return replace(spec, digest=spec_digest(spec))
 
@@ -257,6 +265,18 @@ def _schema(value: object, path: tuple[str, ...]) -> Schema | None:
     except SchemaInvalid as error:
         raise SpecInvalid((*path, *error.pointer.split("/")[1:]), f"this is no schema: {error.reason}") from error
     return schema
+
+
+def _source(data: object) -> dict[str, str]:
+    """The file that a schema was read from, pinned by the digest of its bytes; empty where there was none."""
+    path = ("schema_source",)
+    parts = _mapping(data, path)
+    for key in parts:
+        _check_choice(key, ("file", "sha256"), (*path, key), "key of a schema's source")
+    found = {key: _text(parts.get(key), (*path, key)) for key in ("file", "sha256")} if parts else {}
+    if found and not _SHA256.fullmatch(found["sha256"]):
+        raise SpecInvalid((*path, "sha256"), "this must be a SHA-256 digest in lower-case hex")
+    return found
 
 
 def _fact(name: str, data: object) -> FactSpec:

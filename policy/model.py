@@ -211,6 +211,7 @@ class ToolSpec:
     *schema* is the closed base schema of its arguments, *result* the schema of its results or None. *flags* maps an
     argument's JSON pointer to the flags set on it (`echo`, `secret`, `loggable`, `cursor`). *context* is what the
     application declares beside date, calendar, called and stage. *digest* is over all of it (SHA-256, RFC 8785 form).
+    *schema_source* pins the file that *schema* was read from: its name, and the SHA-256 of its bytes.
     """
 
     name: str
@@ -229,6 +230,7 @@ class ToolSpec:
     reasons: frozenset[str] = frozenset()
     context: Mapping[str, Schema] = field(default_factory=dict)
     digest: str = ""
+    schema_source: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 import enum
 import functools
+import hashlib
 import json
 import uuid
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 from desk import WORDS, Desk, Order, load_order, open_desk
 from gatewright import Caller, Fact, Misuse, Page, Resource
 from gatewright.middleware.registration import Statement, Tool, register
+from gatewright.policy.catalog import spec_to_json
 
 UtcSecond = Annotated[dt.datetime, WithJsonSchema({"type": "string"})]
 SERVICE = {"service": Resource("service", at="/service", load=lambda name, tenant: None, scope="tenant")}
@@ -331,6 +333,24 @@ def test_a_parameter_of_a_class_is_given_the_record(kind: Any) -> None:
     tool = tool_of(find, resources={"order": Resource("order", at="/order", load=load_order)})
     assert [each.source for each in tool.signature.parameters] == ["record", "caller"]
     assert tool.spec.schema["properties"] == {"order": {"type": "string", "minLength": 1}}
+
+
+def test_a_file_that_others_share_is_pinned_by_its_bytes(tmp_path: Path) -> None:
+    """The catalog names the file and what `sha256sum` says of it; other bytes are another tool."""
+
+    def find(order: str) -> None:
+        """Find."""
+
+    path = tmp_path / "order.json"
+    digests = set()
+    for text in ('{"type":"object","properties":{"order":{"type":"string"}},"required":["order"]}', "same, spaced"):
+        path.write_text(text if text.startswith("{") else path.read_text() + "\n")
+        spec = tool_of(find, schema=path).spec
+        assert spec.schema_source == {"file": "order.json", "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+        assert spec_to_json(spec)["schema_source"] == spec.schema_source
+        digests.add(spec.digest)
+    assert len(digests) == 2
+    assert tool_of(find).spec.schema_source == {}
 
 
 @pytest.mark.parametrize("name", ["note.echo", "Note.echo", "note_echo", "n0te.echo", "note-echo"])

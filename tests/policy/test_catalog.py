@@ -42,6 +42,7 @@ WHOLE: dict[str, Any] = {
     "checks": ["open"],
     "reasons": ["already_paid", "too_late"],
     "context": {"channel": {"enum": ["web", "phone"]}},
+    "schema_source": {"file": "refund.json", "sha256": "0" * 64},
 }
 
 
@@ -80,6 +81,7 @@ def test_the_digest_is_over_every_part(part: str) -> None:
         "checks": [],
         "reasons": ["too_late"],
         "context": {},
+        "schema_source": {"file": "refund.json", "sha256": "1" * 64},
     }
     changed = {**WHOLE, part: others.get(part, "Another text.")}
     assert spec_from_json(changed).digest != spec_from_json(WHOLE).digest
@@ -126,6 +128,10 @@ def test_a_spec_made_in_python_has_the_digest_of_its_file() -> None:
         ({"result": {"type": "x"}}, ("result", "type")),
         ({"schema": []}, ("schema",)),
         ({"schemas": {}}, ("schemas",)),
+        ({"schema_source": {"file": "a.json"}}, ("schema_source", "sha256")),
+        ({"schema_source": {"file": "a.json", "sha256": "F" * 64}}, ("schema_source", "sha256")),
+        ({"schema_source": {"file": "a.json", "sha256": "0" * 64, "url": "a"}}, ("schema_source", "url")),
+        ({"schema_source": []}, ("schema_source",)),
     ],
 )
 def test_a_fault_names_its_path(change: dict[str, Any], path: tuple[str, ...]) -> None:
