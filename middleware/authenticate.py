@@ -27,7 +27,10 @@ def authenticate(call: Call) -> Outcome:
 
     Waits only where an issuer's keys may have to be fetched.
     """
-    call.snapshot, tokens = call.runtime.live.current
+    runtime = call.runtime
+    if runtime.notices.are_asleep:
+        runtime.notices.wake()
+    call.snapshot, tokens = runtime.live.current
     caller = tokens.recall(call.token, call.now)
     if caller is None:
         if tokens.verifier.is_remote:
@@ -36,8 +39,7 @@ def authenticate(call: Call) -> Outcome:
             caller = tokens.resolve(call.token, call.now)
         except Unverified as refusal:
             return _refuse(call, refusal)
-    _enter(call, caller, tokens)
-    return None
+    return _enter(call, caller, tokens)
 
 
 def _ask_issuer(call: Call, tokens: VerifiedTokens) -> Generator[Wait, Any, Stopped | None]:
@@ -45,11 +47,14 @@ def _ask_issuer(call: Call, tokens: VerifiedTokens) -> Generator[Wait, Any, Stop
         caller = cast("Caller", (yield Wait(tokens.resolve, call.token, call.now)))
     except Unverified as refusal:
         return _refuse(call, refusal)
-    _enter(call, caller, tokens)
-    return None
+    return _enter(call, caller, tokens)
 
 
-def _enter(call: Call, caller: Caller, tokens: VerifiedTokens) -> None:
+def _enter(call: Call, caller: Caller, tokens: VerifiedTokens) -> Stopped | None:
+    revocations = call.runtime.revocations
+    call.epoch = revocations.epoch
+    if revocations.is_revoked(caller):
+        return _refuse(call, Unverified("token_revoked"))
     call.caller = caller
     call.trail.tenant = caller.tenant
     actor = caller.actor
@@ -69,6 +74,7 @@ def _enter(call: Call, caller: Caller, tokens: VerifiedTokens) -> None:
         tenant=caller.tenant,
         token_id=caller.token_id,
     )
+    return None
 
 
 def _refuse(call: Call, refusal: Unverified) -> Stopped:

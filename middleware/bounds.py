@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TypedDict
 
+from gatewright.middleware.notice import StaleReads
 from gatewright.middleware.results import MAX_REPAIRS, Result
 from gatewright.policy.errors import Misuse
 
@@ -32,6 +33,8 @@ class BoundOptions(TypedDict, total=False):
     in; 0 is off. *result_bytes* is what a result may have as JSON; what is longer is cut where that can be said, else
     withheld. *max_policy_age* is how many seconds ago the folder may last have been seen to say what is in force:
     beyond it writes are refused and reads are marked; None for no such bound.
+    *stale_reads* says what becomes of reads while revocations cannot be seen for longer than five seconds: `run`, or
+    `refuse` with `unavailable`; writes are refused then in any case.
     """
 
     repairs: int
@@ -39,6 +42,7 @@ class BoundOptions(TypedDict, total=False):
     refusal_grid: float
     result_bytes: int
     max_policy_age: float | None
+    stale_reads: StaleReads
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Bounds:
     refusal_grid: float = 0.0
     result_bytes: int = RESULT_BYTES
     max_policy_age: float | None = None
+    stale_reads: StaleReads = "run"
 
     def __post_init__(self) -> None:
         if self.guesses is not None and self.guesses < 1:
@@ -58,6 +63,8 @@ class Bounds:
             raise Misuse(f"refusal_grid is {self.refusal_grid}", "seconds, such as 0.005; 0 is off")
         if self.max_policy_age is not None and not self.max_policy_age > 0:
             raise Misuse(f"max_policy_age is {self.max_policy_age}", "seconds, more than 0, or None for no bound")
+        if self.stale_reads not in ("run", "refuse"):
+            raise Misuse("stale_reads is neither run nor refuse", "run, unless a stale answer is worse than none")
         if self.result_bytes < 1:
             raise Misuse(f"result_bytes is {self.result_bytes}", "bytes, at least 1")
 

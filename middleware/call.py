@@ -87,6 +87,7 @@ class Call:
         "deadline",
         "decoded",
         "entered",
+        "epoch",
         "format",
         "gate",
         "given_context",
@@ -132,6 +133,7 @@ class Call:
     cause: str | None
 
     caller: Caller
+    epoch: int
     snapshot: Snapshot
     progress: Progress | None
     context: JsonObject

@@ -25,15 +25,17 @@ class Job(Generic[T]):
     """
     Work to be done in a batch. Who runs the batch writes its *answer* or its *error*.
 
-    *locks* and *shared* are names that must be locked before the batch begins.
+    *locks* and *shared* are names that must be locked before the batch begins; *alone* is a job that shares no
+    transaction with another one.
     """
 
-    __slots__ = ("_turn", "answer", "error", "finished", "locks", "shared", "work")
+    __slots__ = ("_turn", "alone", "answer", "error", "finished", "locks", "shared", "work")
 
-    def __init__(self, work: T, locks: Sequence[str] = (), shared: Sequence[str] = ()) -> None:
+    def __init__(self, work: T, locks: Sequence[str] = (), shared: Sequence[str] = (), *, alone: bool = False) -> None:
         self.work: T = work
         self.locks: Sequence[str] = locks
         self.shared: Sequence[str] = shared
+        self.alone: bool = alone
         self.answer: object = None
         self.error: BaseException | None = None
         self.finished: bool = False

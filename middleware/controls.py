@@ -27,8 +27,8 @@ class PolicyControls:
 
     @property
     def health(self) -> Health:
-        """Whether the newest policies are in force, how old they are, and if they are not, why."""
-        return self._runtime.live.health
+        """Whether the newest policies are in force, how old they are, and whether revocations are seen; if not, why."""
+        return self._runtime.notices.health(self._runtime.live.health)
 
     @property
     def revision(self) -> str:

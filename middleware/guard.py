@@ -36,6 +36,7 @@ from gatewright.middleware.record import Event
 from gatewright.middleware.registration import Check, Fact, Resource, Rule, SchemaSource, Statement, register
 from gatewright.middleware.registry import Registry
 from gatewright.middleware.results import Forbidden, InvalidArguments, Ok, Result
+from gatewright.middleware.revocation import Revocations
 from gatewright.middleware.runtime import Runtime, declared_context, last_call_id
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import OpenCall, Session
@@ -127,6 +128,7 @@ class Guard(PolicyControls):
     def close(self) -> None:
         """Stop watching, write what is queued and let go of the stores that this guard opened."""
         self._runtime.live.close()
+        self._runtime.notices.close()
         for store, owned in zip((self._runtime.journal, self._runtime.ledger), self._owned, strict=True):
             if owned:
                 store.close()
@@ -135,6 +137,11 @@ class Guard(PolicyControls):
     def chain(self) -> Chain:
         """The steps that a call walks; `print(guard.chain)` tells them."""
         return self._runtime.chain
+
+    @property
+    def revocations(self) -> Revocations:
+        """What is revoked: `guard.revocations.revoke_token("…")`, of sessions, subjects and actors likewise."""
+        return self._runtime.revocations
 
     @property
     def last_call_id(self) -> str | None:

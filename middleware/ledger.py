@@ -25,6 +25,7 @@ from gatewright.middleware.identifiers import new_id
 from gatewright.middleware.operations import Operation, Proposal, State, operation_key
 from gatewright.middleware.owners import this_process
 from gatewright.middleware.recovery import RUNNING, Ending, Why, closing_line, is_left, settle
+from gatewright.middleware.revocation import REVOCATIONS, Revocations
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.spending import Charge, budget_locks, fits, spend, spent
 from gatewright.middleware.starts import Found, KeyReused, Overspent, Refused, Started, candidates, lock_names_of
@@ -50,7 +51,8 @@ class Ledger:
     seconds, an unresolved one until somebody resolves it. Opening it takes care of what dead processes left behind.
 
     Attributes:
-        store: what else belongs into the same transactions is written and read here.
+        store: what else belongs into the same transactions is written and read here. revocations: what it asks before
+            a write starts.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Ledger:
         self._closed = False
         self._begin()
         self.store: Transactions = Transactions(place)
+        self.revocations: Revocations = Revocations(self.store, clock)
         _ledgers.add(self)
         self.recover_stale()
 
@@ -87,7 +90,8 @@ class Ledger:
 
         *charges* are what it takes of budgets; where one does not fit any more, nothing is written.
 
-        *checks* run inside it, whatever else there is to say: what they return refuses. *line* gives the events so
+        *checks* run inside it, once `revocations` knows every revocation committed before, whatever else there is to
+        say: what they return refuses. *line* gives the events so
         far once the operation is known, and is written with it. An exception of either undoes everything.
 
         Raises:
@@ -97,6 +101,7 @@ class Ledger:
         begun: list[Operation] = []
 
         def work(transaction: Transaction) -> Started | Found | KeyReused | Overspent | Refused[T]:
+            self.revocations.look(transaction.connection)
             refusal = checks()
             if refusal is not None:
                 return Refused(refusal)
@@ -114,7 +119,7 @@ class Ledger:
             return Started(operation)
 
         try:
-            return self._open_store().write(work, locks=lock_names_of(proposal, charges))
+            return self._open_store().write(work, locks=lock_names_of(proposal, charges), shared=(REVOCATIONS,))
         except BaseException as error:
             self._take_back(begun, error)
             raise

@@ -37,6 +37,8 @@ def recheck(call: Call) -> Outcome:
     """Let the call enter the body where it would be decided alike now; start its operation where it is a write."""
     if call.tool.spec.kind == "write":
         return _start(call)
+    if call.runtime.notices.forbid_reads:
+        return _refuse(call, "revocations: not seen for too long", FailedResult("unavailable"))
     if is_unchanged(call) and not call.verdict.duties.budgets:
         outdated = call.runtime.live.is_outdated or None
         call.trail.add(
@@ -51,11 +53,12 @@ def recheck(call: Call) -> Outcome:
 
 
 def is_unchanged(call: Call) -> bool:
-    """Whether the token still holds, and policies, tool, day, calendars and `called` are those it was judged by."""
+    """Whether the token still holds, and policies, revocations, tool, day, calendars and `called` are the same."""
     runtime = call.runtime
     now = runtime.clock.time()
     return (
         runtime.live.snapshot is call.snapshot
+        and runtime.revocations.epoch == call.epoch
         and now < call.caller.expires_at
         and runtime.tools.get(call.tool_name) is call.tool
         and now // _DAY == call.now // _DAY
@@ -179,13 +182,15 @@ def _judge_again(call: Call) -> Generator[Wait, Any, Stopped | None]:
     """Judge by what counts now, with records loaded afresh; entry, filled arguments and duties must be the same."""
     runtime, earlier = call.runtime, call.verdict
     snapshot, tokens = runtime.live.current
-    call.snapshot, call.now = snapshot, runtime.clock.time()
+    call.snapshot, call.now, call.epoch = snapshot, runtime.clock.time(), runtime.revocations.epoch
     if call.now >= call.caller.expires_at:
         return _refuse(call, "token: expired", Unauthenticated("token_expired"))
     try:
         caller = yield Wait(tokens.resolve, call.token, call.now)
     except Unverified as error:
         return _refuse(call, f"token: {error.reason}", Unauthenticated(error.reason))
+    if runtime.revocations.is_revoked(caller):
+        return _refuse(call, "token: token_revoked", Unauthenticated("token_revoked"))
     call.context = context_of(call, snapshot)
     view = admit(snapshot, caller, call.tool_name, call.context)
     if caller.key != call.caller.key:

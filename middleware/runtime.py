@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -20,10 +20,12 @@ from gatewright.middleware.interaction import Interaction, Interactions
 from gatewright.middleware.journal import Journal
 from gatewright.middleware.ledger import Ledger
 from gatewright.middleware.malformed import Malformed
+from gatewright.middleware.notice import Notices
 from gatewright.middleware.options import BatchOptions, ToolCall
 from gatewright.middleware.plain import copy_json
 from gatewright.middleware.record import Trail
 from gatewright.middleware.registration import Tool
+from gatewright.middleware.revocation import Revocations
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import current_session
 from gatewright.policy.errors import Misuse
@@ -65,6 +67,12 @@ class Runtime:
     locale: str
     bounds: Bounds
     source: TokenSource | None = None
+    revocations: Revocations = field(init=False)
+    notices: Notices = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.revocations = self.ledger.revocations
+        self.notices = Notices(self.revocations, self.bounds.stale_reads)
 
     def open_call(
         self,

@@ -71,7 +71,14 @@ class Transactions:
         self._alone = threading.Lock()
         self._combiner: Combiner[Work] = Combiner(self._run)
 
-    def write(self, work: Callable[[Transaction], T], *, locks: Sequence[str] = (), shared: Sequence[str] = ()) -> T:
+    def write(
+        self,
+        work: Callable[[Transaction], T],
+        *,
+        locks: Sequence[str] = (),
+        shared: Sequence[str] = (),
+        alone: bool = False,
+    ) -> T:
         """
         Do *work* inside a transaction, and return what it returned once that is committed and synced.
 
@@ -79,13 +86,14 @@ class Transactions:
         writes alone. It may run in another caller's thread, must be quick, and asks for no transaction itself.
 
         On PostgreSQL transactions of several processes overlap. No other one that names one of *locks* is under way at
-        the same time, nor one that names it *shared*; on SQLite none is anyway.
+        the same time, nor one that names it *shared*; on SQLite none is anyway. Work that others must not see before
+        it is committed has a transaction *alone*.
 
         Raises:
             StoreUnavailable: it could not be begun, carried out or committed. Only where the database was lost in
                 the middle of the commit may it be there all the same.
         """
-        job: Job[Work] = Job(work, locks, shared)
+        job: Job[Work] = Job(work, locks, shared, alone=alone)
         self._combiner.carry_out(job)
         if job.error is not None:
             raise job.error
@@ -128,7 +136,15 @@ class Transactions:
             return work(connection)
 
     def _run(self, batch: Sequence[Job[Work]]) -> None:
-        """Carry out *batch* in one transaction; where that fails, nobody's work was done."""
+        """Carry out *batch*; an interruption is told to the first, whose thread it is."""
+        together = [job for job in batch if not job.alone]
+        for part in (together, *([job] for job in batch if job.alone)):
+            failure = self._run_together(part) if part else None
+            if failure is not None and not isinstance(failure, Exception):
+                batch[0].error = failure
+
+    def _run_together(self, batch: Sequence[Job[Work]]) -> BaseException | None:
+        """Carry out *batch* in one transaction; where that fails, which is returned, nobody's work was done."""
         chain = (self._chain.position, self._chain.prev)
         failure: BaseException | None = None
         try:
@@ -138,8 +154,9 @@ class Transactions:
             failure = error
             self._chain.position, self._chain.prev = chain
             self._drop()
-        if failure is not None:
-            _refuse(batch, failure)
+            for job in batch:
+                job.error = job.error or (_told(error) if len(batch) == 1 else _lost(error))
+        return failure
 
     def _carry_out(self, batch: Sequence[Job[Work]]) -> None:
         connection = self._begun(batch)
@@ -155,9 +172,9 @@ class Transactions:
         is_old = self._connection is not None
         try:
             return self._locked(batch)
-        except DatabaseError:
+        except DatabaseError as error:
             self._drop()
-            if not is_old:
+            if not is_old or not error.connection_invalidated:
                 raise
             return self._locked(batch)  # nothing has been done yet, and the server may have been restarted
 
@@ -205,14 +222,6 @@ def _done(job: Job[Work], connection: Connection, *, nested: bool) -> list[bytes
         transaction.lines.clear()
     connection.exec_driver_sql("RELEASE SAVEPOINT job")
     return transaction.lines
-
-
-def _refuse(batch: Sequence[Job[Work]], failure: BaseException) -> None:
-    """Tell every caller of *batch* that nothing was done; an interruption is told to the first, whose thread it hit."""
-    for job in batch:
-        is_own = len(batch) == 1 or (job is batch[0] and not isinstance(failure, Exception))
-        if job.error is None or is_own:
-            job.error = _told(failure) if is_own else _lost(failure)
 
 
 def _told(error: BaseException) -> BaseException:
