@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -14,8 +14,12 @@ from gatewright.middleware.call import Call
 from gatewright.middleware.drive import answer_waits
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.identify import VerifiedTokens
+from gatewright.middleware.notice import Notices
 from gatewright.middleware.record import Trail, expand
+from gatewright.middleware.results import Unauthenticated
+from gatewright.middleware.revocation import Revocations
 from gatewright.middleware.token import Verifier, build_verifier
+from gatewright.middleware.transactions import Transactions
 from gatewright.policy.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -24,11 +28,22 @@ if TYPE_CHECKING:
 SNAPSHOT = cast("Snapshot", object())
 
 
+def no_revocations() -> Revocations:
+    """A view of a store in which nothing is revoked."""
+    return Revocations(Transactions(":memory:"), lambda: float(NOW))
+
+
 @dataclass
 class Here:
     """The policies and identity of one moment, as a guard's runtime holds them."""
 
     tokens: VerifiedTokens
+    revocations: Revocations = field(default_factory=no_revocations)
+
+    @property
+    def notices(self) -> Notices:
+        """Who looks for revocations."""
+        return Notices(self.revocations)
 
     @property
     def live(self) -> Here:
@@ -134,3 +149,17 @@ def test_only_an_issuer_behind_a_url_makes_the_step_wait() -> None:
     refused = stopped(call_with(token[:-4] + "AAAA", tokens=tokens))
     assert refused is not None
     assert refused.status == "unauthenticated"
+
+
+@pytest.mark.promise("P6")
+def test_a_revoked_token_identifies_nobody() -> None:
+    """It is told so, and the event says why."""
+    call = call_with(login().token("ann", "acme", ["lead"]))
+    assert stopped(call) is None
+    call.runtime.revocations.revoke_token(call.caller.token_id)
+    again = call_with(call.token)
+    again.runtime = call.runtime
+    answer = stopped(again)
+    assert answer is not None
+    assert answer.result == Unauthenticated("token_revoked")
+    assert expand(again.trail.line())[0].fields["outcome"] == "token_revoked"
