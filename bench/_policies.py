@@ -1,8 +1,8 @@
 """
 The rules that decide.py and load.py are run on: the same few shapes at every size, as one policies folder's texts.
 
-In comes how many rows; out come the texts of a folder without tools. Half of the rows grant records, the rest deny
-some, use wildcards, end on a day, or are about one subject; roles inherit in chains.
+In comes how many rows; out come the texts of a folder without tools. Five rows are about each record, for five roles of
+one tenant; one in fifty each denies, uses a wildcard, is about one subject until a day, or is reached by a chain.
 """
 
 from __future__ import annotations
@@ -60,23 +60,24 @@ def folder_texts(rules: int) -> dict[str, str]:
 
 
 def rows(count: int) -> list[str]:
-    """*count* p rows, the same ones first at every size."""
+    """*count* p rows, five about each record."""
     tenants = tenant_names(count)
-    return [row(number, tenants[number % len(tenants)]) for number in range(count)]
+    return [row(number, tenants) for number in range(count)]
 
 
-def row(number: int, tenant: str) -> str:
+def row(number: int, tenants: list[str]) -> str:
     """One row; its kind follows from its number."""
-    role, kind = f"role{number * 7 % ROLES}", number % 10
-    if kind == 7:
-        return f"p, {role}, {tenant}, file:box{number}/*, read, allow"
-    if kind == 8:
-        return f"p, {role}, {tenant}, record:{number - 8}, read, deny"
-    if kind == 9:
-        return f"p, step{DEPTH}, *, record:deep{number}, read, allow"
-    if kind == 6:
-        return f"p, subject:u{number}, {tenant}, record:{number}, write, allow, 2030-01-01, TICKET-1"
-    return f"p, {role}, {tenant}, record:{number}, read, allow"
+    record = number // 5
+    tenant, role, kind = tenants[record % len(tenants)], f"role{number * 7 % ROLES}", number % 50
+    if kind == 47:
+        return f"p, {role}, {tenant}, file:box{record}/*, read, allow"
+    if kind == 48:
+        return f"p, {role}, {tenant}, record:{record}, read, deny"
+    if kind == 49:
+        return f"p, step{DEPTH}, *, record:deep{record}, read, allow"
+    if kind == 46:
+        return f"p, subject:u{record}, {tenant}, record:{record}, write, allow, 2030-01-01, TICKET-1"
+    return f"p, {role}, {tenant}, record:{record}, read, allow"
 
 
 def links() -> list[str]:

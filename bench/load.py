@@ -8,6 +8,7 @@ due at fixed moments while the same folder is loaded again and again. Prints med
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import gc
 import json
 import statistics
@@ -75,9 +76,7 @@ class Reader:
     def run(self) -> None:
         """Until told to stop. A moment that is missed is not left out: its delay counts from when it was due."""
         caller = Caller("ann", "t0", frozenset({"role0"}), key=b"ann")
-        from datetime import date
-
-        today = date(2026, 12, 1)
+        today = dt.date(2026, 12, 1)
         due = time.perf_counter()
         while not self.done.is_set():
             due += EVERY_S

@@ -29,6 +29,9 @@ Tables: TypeAlias = "dict[str, dict[str, Table]]"
 _ELSE: Final = ""
 """Stands for every action, and every domain, that no row has; no request has it."""
 
+_FEW: Final = 8
+"""Rows of one cell that are held as a tuple from the start; more are gathered in a list until all are in."""
+
 _NEVER_ENDS: Final = 4_000_000
 """No day has so high an ordinal."""
 
@@ -70,12 +73,13 @@ class Cells:
         self.own: Directory = Directory({})
         self.ids: set[str] = set()
         self.masks: list[Masks] = []
-        self.rows: list[Rule | list[Rule]] = []
+        self.rows: list[Rule | tuple[Rule, ...]] = []
         self._shared: Tables = {}
         self._own: Tables = {}
         self._roles = roles
         self._groups = groups
         self._equal: dict[tuple[int, int], Masks] = {}
+        self._many: dict[int, list[Rule]] = {}
         self._dated: dict[int, dict[int, tuple[int, int]]] = {}
 
     def add(self, rule: Rule) -> None:
@@ -92,6 +96,10 @@ class Cells:
             allow, deny, _ = self.masks[number]
             self.masks[number] = (allow, deny, tuple((last, *bits) for last, bits in sorted(by_day.items())))
         self._dated.clear()
+        for number, rules in self._many.items():
+            first = self.rows[number]
+            self.rows[number] = (*(first if isinstance(first, tuple) else (first,)), *rules)
+        self._many.clear()
         self.shared = Directory(self._shared)
         self.own = Directory(self._own)
 
@@ -131,8 +139,13 @@ class Cells:
             self.rows.append(rule)
             return number
         rows = self.rows[number]
-        if isinstance(rows, list):
-            rows.append(rule)
-        else:
-            self.rows[number] = [rows, rule]
+        self.rows[number] = (*rows, rule) if isinstance(rows, tuple) and len(rows) < _FEW else self._more(number, rule)
         return number
+
+    def _more(self, number: int, rule: Rule) -> Rule | tuple[Rule, ...]:
+        """What stands for the rows of a cell with *rule* too: a pair, or for now a list that `finish` makes a tuple."""
+        rows = self.rows[number]
+        if not isinstance(rows, tuple):
+            return (rows, rule)
+        self._many.setdefault(number, []).append(rule)
+        return rows

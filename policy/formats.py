@@ -17,10 +17,13 @@ import yaml
 
 from gatewright.policy.errors import Finding, Place
 from gatewright.policy.model import Json
+from gatewright.policy.pacing import breathe
 
 __all__ = ["Findings", "Node", "read_documents", "read_text"]
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_ORDINARY: Final = bytes((0x09, 0x0A, *range(0x20, 0x7F)))
+_PIECE: Final = 65_536
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|\r(?!\n)")
 _NULLS: Final = frozenset({"null", "Null", "NULL", "~", ""})
 _BOOLS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -118,12 +121,31 @@ def read_text(path: str, content: bytes, findings: Findings) -> str | None:
     if text.startswith("\ufeff"):
         findings.add(Place(path), "byte_order_mark", "the file starts with a byte order mark", "save it without one")
         return None
-    odd = _CONTROL.search(text)
+    odd = None if _is_ordinary(content) else _odd_character(text)
     if odd is not None:
         hint = f"U+{ord(odd[0]):04X} has no place in a policy file"
         findings.add(_place_at(path, text, odd.start()), "control_character", "a control character stands here", hint)
         return None
     return text
+
+
+def _is_ordinary(content: bytes) -> bool:
+    """Whether nothing but printable ASCII, blanks and line ends stands in *content*; found out in one quick pass."""
+    for start in range(0, len(content), _PIECE):
+        if content[start : start + _PIECE].translate(None, _ORDINARY):
+            return False
+        breathe()
+    return True
+
+
+def _odd_character(text: str) -> re.Match[str] | None:
+    """The first control character; long texts are searched piece by piece, each with the character behind it."""
+    for start in range(0, len(text), _PIECE):
+        odd = _CONTROL.search(text, start, start + _PIECE + 1)
+        if odd is not None and (odd.start() < start + _PIECE or start + _PIECE + 1 >= len(text)):
+            return odd
+        breathe()
+    return None
 
 
 def read_documents(path: str, content: bytes, findings: Findings) -> list[Node]:

@@ -16,19 +16,23 @@ from gatewright.policy.standing import Standing
 
 __all__ = ["Grants"]
 
-_BySubject: TypeAlias = "dict[str, list[Rule]]"
+_BySubject: TypeAlias = "dict[str, tuple[Rule, ...]]"
 
 
 class Grants:
     """The rows of one policy set that name objects of a type."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rows: dict[tuple[str, str], dict[tuple[str, str], _BySubject]] = {}
+        found: dict[tuple[str, str], dict[tuple[str, str], dict[str, list[Rule]]]] = {}
         for rule in in_slices(rules):
             kind, colon, _ = rule.obj.partition(":")
             if colon or rule.obj.endswith("*"):
-                of_type = self._rows.setdefault((rule.eft, kind if colon else ""), {})
+                of_type = found.setdefault((rule.eft, kind if colon else ""), {})
                 of_type.setdefault((rule.act, rule.dom), {}).setdefault(rule.sub, []).append(rule)
+        self._rows: dict[tuple[str, str], dict[tuple[str, str], _BySubject]] = {
+            kind: {where: {sub: tuple(of_sub) for sub, of_sub in of_row.items()} for where, of_row in of_kind.items()}
+            for kind, of_kind in found.items()
+        }
 
     def objects(self, standing: Standing, names: Collection[str], effect: str, type: str, action: str) -> Iterator[str]:
         """The objects of *type* that rows of *effect* about *names* name today, in the caller's tenant."""

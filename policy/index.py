@@ -108,7 +108,7 @@ class Index:
         keys: list[Key] = [*names, *((own, name) for own in (who.subject, who.actor) for name in names)]
         for number in self._numbers(act, who.tenant, keys):
             rows = self._cells.rows[number]
-            for rule in rows if isinstance(rows, list) else (rows,):
+            for rule in rows if isinstance(rows, tuple) else (rows,):
                 is_named = rule.obj in names or self._groups.is_linked(obj, rule.obj, who.day)
                 if rule.eft == effect and is_named and (rule.until is None or who.day <= rule.until.toordinal()):
                     yield rule

@@ -7,11 +7,13 @@ In comes a line of text; out come its cells. Blanks around a cell mean nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["BadQuotes", "Cell", "split_line"]
+__all__ = ["BadQuotes", "Cell", "lines_of", "split_line"]
 
 _QUOTED: Final = re.compile(r' *"((?:[^"]|"")*)" *(?=,|$)')
+_PIECE: Final = 65_536
 _PLAIN: Final = re.compile(r"[^,]*")
 
 
@@ -29,6 +31,21 @@ class BadQuotes(Exception):
     def __init__(self, column: int) -> None:
         self.column = column
         super().__init__(column)
+
+
+def lines_of(text: str) -> Iterator[str]:
+    r"""
+    Yield the lines of *text*, which end in `\n` or `\r\n`, a piece of the text at a time.
+
+    >>> list(lines_of("a\r\nb\n"))
+    ['a', 'b', '']
+    """
+    start, size = 0, len(text)
+    while start <= size:
+        end = text.find("\n", start + _PIECE)
+        end = size if end < 0 else end
+        yield from text[start:end].replace("\r\n", "\n").removesuffix("\r").split("\n")
+        start = end + 1
 
 
 def split_line(line: str) -> list[Cell]:

@@ -17,10 +17,10 @@ from typing import Final, TypeVar
 
 __all__ = ["breathe", "in_slices", "uncollected", "unhurried"]
 
-_SLICE_S: Final = 0.002
+_SLICE_S: Final = 0.0015
 """Seconds of work between rests: below the interpreter's own 5 ms, after which it takes the turn away by force."""
 
-_REST_S: Final = 0.00005
+_REST_S: Final = 0.0002
 """Seconds of rest: long enough that a thread which waits gets its turn, which yielding alone does not ensure."""
 
 _PIECE: Final = 128

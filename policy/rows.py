@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from gatewright.policy.errors import Place
 from gatewright.policy.formats import Findings, read_text
-from gatewright.policy.lines import BadQuotes, Cell, split_line
+from gatewright.policy.lines import BadQuotes, Cell, lines_of, split_line
 from gatewright.policy.model import Link, Membership, Rule
 from gatewright.policy.nearest import is_slip, nearest
 from gatewright.policy.operators import star_fault
@@ -56,7 +56,7 @@ def read_rows(path: str, content: bytes, words: Vocabulary, findings: Findings, 
         return
     reading = _Reading(path, words, findings, into)
     is_plain = text.isascii() and "\t" not in text and words.layout.is_usual
-    for number, line in in_slices(enumerate(text.replace("\r\n", "\n").split("\n"), 1)):
+    for number, line in in_slices(enumerate(lines_of(text), 1)):
         if findings.is_full:
             return
         if is_plain and line[:2] == "p," and '"' not in line and "#" not in line and reading.take_rule(number, line):
@@ -120,7 +120,7 @@ class _Reading:
             return False
         keep = self.sound.setdefault
         place = Place(self.path, number)
-        rule = Rule(keep(sub, sub), keep(dom, dom), obj, keep(act, act), effect, day, keep(ref, ref), place)
+        rule = Rule(keep(sub, sub), keep(dom, dom), keep(obj, obj), keep(act, act), effect, day, keep(ref, ref), place)
         self.into.rules.append(rule)
         return True
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from gatewright.policy.model import Rule
+from gatewright.policy.pacing import in_slices
 from gatewright.policy.plan import Ways
 
 __all__ = ["Spellings"]
@@ -21,7 +22,11 @@ class Spellings:
     """The spellings under one matcher; *rules* say which separators stand before a star at all."""
 
     def __init__(self, ways: Ways, rules: Iterable[Rule]) -> None:
-        ends = {rule.obj[-2:-1] for rule in rules if rule.obj.endswith("*")} if ways.prefix or ways.star else set()
+        ends = (
+            {rule.obj[-2:-1] for rule in in_slices(rules) if rule.obj.endswith("*")}
+            if ways.prefix or ways.star
+            else set()
+        )
         self._has_star = "" in ends
         self._separators = tuple(each for each in _SEPARATORS if each in ends and ways.prefix)
 

@@ -81,7 +81,11 @@ class Teardown:
         for piece in _pieces_of(each):
             if len(piece) == _PIECE:
                 self._pieces.append(piece)
-            parts += piece if len(piece) < _PIECE else [part for part in piece if isinstance(part, dict | list)]
+            parts += (
+                piece
+                if len(piece) < _PIECE
+                else [part for part in piece if isinstance(part, dict | list) and len(part) >= _PIECE]
+            )
             breathe()
         return parts
 
