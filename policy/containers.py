@@ -33,6 +33,7 @@ OBJECT_WORDS: Final = frozenset(
 ARRAY_WORDS: Final = frozenset({"items", "prefixItems", "contains", "minContains", "maxContains"})
 """What `meet_arrays` is for."""
 
+_IMPOSSIBLE: Final[Schema] = {"not": {}}
 _OBJECT: Final = ("properties", "patternProperties", "additionalProperties")
 _CONTAINS: Final = ("contains", "minContains", "maxContains")
 
@@ -113,7 +114,17 @@ def _met_by_name(sides: tuple[Schema, Schema], names: Iterable[str], meet: Meet)
     """What both sides ask of each of *names*, where neither has patterns."""
     first, second = (_named(side, "properties") for side in sides)
     rest = [side.get("additionalProperties", True) for side in sides]
+    if rest[1] is True:
+        return {
+            name: meet(first.get(name, rest[0]), second[name]) if name in second else _kept(first[name])
+            for name in names
+        }
     return {name: meet(first.get(name, rest[0]), second.get(name, rest[1])) for name in names}
+
+
+def _kept(schema: Json) -> Json:
+    """What is left of *schema* where the other side asks nothing: itself, or False for what nothing satisfies."""
+    return False if schema == _IMPOSSIBLE else schema
 
 
 def _asked(side: Schema, name: str) -> Json:

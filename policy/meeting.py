@@ -31,6 +31,7 @@ __all__ = ["IMPOSSIBLE", "Meeting", "is_impossible"]
 IMPOSSIBLE: Final[Schema] = {"not": {}}
 """The schema that nothing satisfies."""
 
+_ONLY_TEXT: Final[Schema] = {"type": "string"}
 _DEEPEST_INLINED: Final = 8
 _MOST_BRANCHES: Final = 16
 _SCALAR: Final = ANNOTATIONS | SCALARS | {"type", "enum", "const"}
@@ -166,7 +167,9 @@ class Meeting:
 
         A member such as 1.0 stays: the integer 1 equals it too, and the rest may accept that one.
         """
-        if out:
+        if out == _ONLY_TEXT:
+            options = tuple(option for option in options if isinstance(option, str))
+        elif out:
             accepts = self._asker(out)
             options = tuple(option for option in options if holds_integral_float(option) or accepts(option))
         if single and len(options) == 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Final, cast
 
 from gatewright.policy.model import Json, Pointer, Schema
 from gatewright.policy.narrowing import imply_types, narrow
@@ -17,6 +17,8 @@ from gatewright.policy.pointers import read
 from gatewright.policy.pruning import children
 
 __all__ = ["Placing", "ask_at"]
+
+_BENDS: Final = frozenset({"$ref", "anyOf", "oneOf", "allOf"})
 
 
 @dataclass(slots=True)
@@ -64,6 +66,9 @@ class Placing:
         Parents are asked for too, down from the innermost whose default holds what is asked. Returns the places whose
         default does not pass, which must not be filled.
         """
+        if len(pointer) == 1 and self._is_plain(pointer[0]):
+            self._root.required.add(pointer[0])
+            return frozenset()
         refused = set()
         needed = 1
         for length in range(len(pointer), 0, -1):
@@ -90,6 +95,13 @@ class Placing:
                 values = [value for _, value in read(default, pointer[length:])]
                 verdict = all(map(passes, values)) and verdict is not False
         return verdict
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether *name* is an argument at the top that certainly has no default."""
+        if not _BENDS.isdisjoint(self._base):
+            return False
+        child = cast("Mapping[str, Json]", self._base.get("properties", {})).get(name)
+        return isinstance(child, dict) and _BENDS.isdisjoint(child) and "default" not in child
 
     def _defaults(self, pointer: Pointer) -> Iterator[Json]:
         for place in children(self._base, pointer, self._base):

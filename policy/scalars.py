@@ -115,6 +115,9 @@ def meet_options(first: tuple[Json, ...] | None, second: tuple[Json, ...] | None
     """Return the members that both hold, in the order of *first*; of 1 and 1.0 the integer stays."""
     if first is None or second is None:
         return second if first is None else first
+    if set(map(type, (*first, *second))) == {str}:
+        wanted = frozenset(second)
+        return tuple(member for member in first if member in wanted)
     index = {key: member for member in second if (key := _key(member)) is not None}
     nested = [member for member in second if _key(member) is None]
     both: list[Json] = []

@@ -229,7 +229,8 @@ class _Builder:
     grants: Grants
 
     def template(self, cuts: Sequence[tuple[Pointer, ArgumentCut]], *, may_be_off: bool = False) -> ArgumentTemplate:
-        seen, unseen = ([cut for cut in cuts if _inside(_where(*cut), self.gone) is gone] for gone in (False, True))
+        gone = [bool(self.gone) and _inside(_where(*cut), self.gone) for cut in cuts]
+        seen, unseen = ([cut for cut, is_gone in zip(cuts, gone, strict=True) if is_gone is x] for x in (False, True))
         overlays = lay_over(self.visible, seen, self.lookup, self.grants)
         hidden = lay_over(self.base, unseen, self.lookup, self.grants)
         shown = {pointer: self._granted(kind, action, may_be_off) for pointer, kind, action in overlays.granted}

@@ -16,8 +16,8 @@ from gatewright.policy.narrowing import narrow
 VALUES = corpus(400, seed=6)
 OBJECTS = [value for value in corpus(3000, seed=7) if isinstance(value, dict)]
 _checked = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-_often = settings(_checked, max_examples=250)
-_seldom = settings(_checked, max_examples=80)
+_often = settings(_checked, max_examples=160)
+_seldom = settings(_checked, max_examples=60)
 
 
 def holds(first: Any, second: Any, values: list[Any]) -> Yes | No | CannotTell:
