@@ -79,6 +79,7 @@ class Call:
 
     __slots__ = (
         "altered",
+        "approval",
         "awaited",
         "caller",
         "cause",
@@ -145,6 +146,7 @@ class Call:
     cursors: Mapping[str, str]
     verdict: Verdict
     records: Records
+    approval: str | None
     proposal: Proposal
     operation: Operation | None
     awaited: Operation | None
@@ -182,6 +184,7 @@ class Call:
         self.format = None
         self.cause = None
         self.progress = None
+        self.approval = None
         self.operation = None
         self.awaited = None
         self.stored = None

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack
 
 from gatewright.middleware.accept import accept, catalog_files
+from gatewright.middleware.approvals import Approvals
 from gatewright.middleware.bounds import BoundOptions, Bounds
 from gatewright.middleware.call import Arguments, Clock
 from gatewright.middleware.chain import Chain, OwnStep
@@ -253,6 +254,11 @@ class Guard(PolicyControls):
         """
         with opened(self._runtime.open_call(name, arguments, **options)) as left:
             yield left
+
+    @property
+    def approvals(self) -> Approvals:
+        """What waits for people: they list, approve, reject and withdraw with tokens of their own."""
+        return Approvals(self._runtime)
 
     def session(
         self,

@@ -28,7 +28,17 @@ from gatewright.middleware.recovery import RUNNING, Ending, Why, closing_line, i
 from gatewright.middleware.revocation import REVOCATIONS, Revocations
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.spending import Charge, budget_locks, fits, spend, spent
-from gatewright.middleware.starts import Found, KeyReused, Overspent, Refused, Started, candidates, lock_names_of
+from gatewright.middleware.starts import (
+    Found,
+    KeyReused,
+    Overspent,
+    Refused,
+    Started,
+    Unapproved,
+    Use,
+    candidates,
+    lock_names_of,
+)
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.middleware.transactions import Transaction, Transactions
 from gatewright.policy.settlement import Spent
@@ -84,11 +94,13 @@ class Ledger:
         checks: Callable[[], T | None],
         line: Callable[[Operation], bytes],
         charges: Sequence[Charge] = (),
-    ) -> Started | Found | KeyReused | Overspent | Refused[T]:
+        use: Use | None = None,
+    ) -> Started | Found | KeyReused | Overspent | Unapproved | Refused[T]:
         """
         Start the proposed write, or say why not, in one transaction.
 
-        *charges* are what it takes of budgets; where one does not fit any more, nothing is written.
+        *charges* are what it takes of budgets, *use* takes the approval that it needs; where one does not fit any
+        more, or the other is not there, nothing is written.
 
         *checks* run inside it, once `revocations` knows every revocation committed before, whatever else there is to
         say: what they return refuses. *line* gives the events so
@@ -100,7 +112,7 @@ class Ledger:
         self._write_endings()
         begun: list[Operation] = []
 
-        def work(transaction: Transaction) -> Started | Found | KeyReused | Overspent | Refused[T]:
+        def work(transaction: Transaction) -> Started | Found | KeyReused | Overspent | Unapproved | Refused[T]:
             self.revocations.look(transaction.connection)
             refusal = checks()
             if refusal is not None:
@@ -110,6 +122,8 @@ class Ledger:
                 return found
             if not self._spend(transaction, charges):
                 return Overspent()
+            if use is not None and not use(transaction.connection):
+                return Unapproved()
             operation = self._begun(proposal, found)
             begun.append(operation)
             RUNNING.add((operation.id, operation.attempt))
@@ -128,14 +142,23 @@ class Ledger:
         """Return what is spent of the budget of each of *charges*, in order."""
         return self.store.read(lambda connection: spent(connection, charges, self._clock()))
 
-    def charge(self, charges: Sequence[Charge]) -> bool:
-        """Take *charges* for a read that is about to run; False, and nothing is taken, where one does not fit."""
+    def knows(self, proposal: Proposal) -> bool:
+        """Whether the proposed write would not run: it has, nobody knows, or its name stands for another one."""
+        found = self._open_store().write(
+            lambda transaction: self._find(transaction, proposal), locks=lock_names_of(proposal, ())
+        )
+        return isinstance(found, Found | KeyReused)
 
-        def work(transaction: Transaction) -> bool:
-            fitting = self._spend(transaction, charges)
-            if fitting:
-                spend(transaction.connection, charges, self._clock(), None)
-            return fitting
+    def charge(self, charges: Sequence[Charge], use: Use | None = None) -> Overspent | Unapproved | None:
+        """Take *charges* and the approval for a read that is about to run; or say what is lacking, and take nothing."""
+
+        def work(transaction: Transaction) -> Overspent | Unapproved | None:
+            if not self._spend(transaction, charges):
+                return Overspent()
+            if use is not None and not use(transaction.connection):
+                return Unapproved()
+            spend(transaction.connection, charges, self._clock(), None)
+            return None
 
         return self._open_store().write(work, locks=budget_locks(charges))
 

@@ -68,6 +68,23 @@ MIGRATIONS: Final = (
             "CREATE INDEX revocation_expires_at ON revocation (expires_at)",
         ),
     ),
+    Migration(
+        3,
+        "approvals",
+        (
+            """CREATE TABLE approval (
+                id VARCHAR(32) PRIMARY KEY NOT NULL, bound VARCHAR(80) NOT NULL, tenant VARCHAR NOT NULL,
+                issuer VARCHAR NOT NULL, subject VARCHAR NOT NULL, actor VARCHAR, tool VARCHAR NOT NULL,
+                operation VARCHAR, interaction VARCHAR NOT NULL, call VARCHAR(32) NOT NULL, view VARCHAR(64) NOT NULL,
+                sealed VARCHAR NOT NULL, duties {bytes} NOT NULL, requested_at {float} NOT NULL,
+                expires_at {float} NOT NULL, state VARCHAR(10) NOT NULL, used_by VARCHAR(32))""",
+            "CREATE INDEX approval_bound ON approval (bound)",
+            "CREATE INDEX approval_waiting ON approval (tenant, expires_at)",
+            """CREATE TABLE approval_vote (
+                approval VARCHAR(32) NOT NULL, approver VARCHAR NOT NULL, counts VARCHAR NOT NULL, at {float} NOT NULL,
+                PRIMARY KEY (approval, approver))""",
+        ),
+    ),
 )
 
 NEWEST: Final = MIGRATIONS[-1].number

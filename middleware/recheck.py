@@ -12,16 +12,18 @@ from collections.abc import Generator, Sequence
 from typing import Any, Final, cast
 
 from gatewright.middleware.admit import context_of
+from gatewright.middleware.approve import bound_of
 from gatewright.middleware.call import Call, Outcome, Wait
 from gatewright.middleware.consult import Undecided, screen_bounded, settle_call
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.gate import Late
 from gatewright.middleware.operations import Operation, canonical_arguments
+from gatewright.middleware.parked import use_approval
 from gatewright.middleware.refuse import verdict_result
 from gatewright.middleware.reserve import answer_found
 from gatewright.middleware.results import FORBIDDEN, ConflictResult, FailedResult, Result, Unauthenticated
 from gatewright.middleware.spending import Charge, charge_of
-from gatewright.middleware.starts import Found, KeyReused, Overspent, Started
+from gatewright.middleware.starts import Found, KeyReused, Overspent, Started, Unapproved, Use
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.middleware.unverified import Unverified
 from gatewright.policy.calendars import calendars_at
@@ -39,7 +41,8 @@ def recheck(call: Call) -> Outcome:
         return _start(call)
     if call.runtime.notices.forbid_reads:
         return _refuse(call, "revocations: not seen for too long", FailedResult("unavailable"))
-    if is_unchanged(call) and not call.verdict.duties.budgets:
+    duties = call.verdict.duties
+    if is_unchanged(call) and not duties.budgets and not duties.approvals:
         outdated = call.runtime.live.is_outdated or None
         call.trail.add(
             "permission_rechecked",
@@ -85,7 +88,7 @@ def recheck_again(call: Call) -> Generator[Wait, Any, Stopped | None]:
 def _recheck_read(call: Call) -> Generator[Wait, Any, Stopped | None]:
     changed = not is_unchanged(call)
     stopped = (yield from recheck_again(call)) if changed else None
-    if stopped is None and call.verdict.duties.budgets:
+    if stopped is None and (call.verdict.duties.budgets or call.verdict.duties.approvals):
         stopped = yield from _charge(call)
         if stopped is None and not is_unchanged(call):
             changed, stopped = True, (yield from recheck_again(call))
@@ -95,12 +98,31 @@ def _recheck_read(call: Call) -> Generator[Wait, Any, Stopped | None]:
 
 
 def _charge(call: Call) -> Generator[Wait, Any, Stopped | None]:
-    """Take what a read costs of its budgets; a call that ran at the same moment may have taken the rest."""
+    """Take what a read costs of its budgets and its approval; a call at the same moment may have taken them."""
     try:
-        fitting = yield Wait(call.runtime.ledger.charge, _charges(call))
+        lacking = yield Wait(call.runtime.ledger.charge, _charges(call), _use_of(call))
     except StoreUnavailable:
         return _refuse(call, "budget: the ledger is unavailable", FailedResult("unavailable"))
-    return None if fitting else _refuse(call, "budget: spent meanwhile", FailedResult("rate_limited"))
+    return None if lacking is None else _refuse_start(call, lacking)
+
+
+def _refuse_start(call: Call, lacking: object) -> Stopped | None:
+    """Return the refusal of a start for which something was not there; None for what is nothing of the kind."""
+    if isinstance(lacking, Overspent):
+        return _refuse(call, "budget: spent meanwhile", FailedResult("rate_limited"))
+    if isinstance(lacking, Unapproved):
+        return _refuse(call, "approval: used, expired, withdrawn or of another call", FORBIDDEN)
+    if isinstance(lacking, KeyReused):
+        return _refuse(call, "operation: its name was used for other arguments", ConflictResult("key_reused"))
+    return None
+
+
+def _use_of(call: Call) -> Use | None:
+    """Return what uses the call's approval up, for the call as it is judged now; None where no duty asks for one."""
+    if not call.verdict.duties.approvals:
+        return None
+    id, bound, clock = call.approval, bound_of(call), call.runtime.clock
+    return lambda connection: id is not None and use_approval(connection, id, bound, clock.time(), call.id)
 
 
 def _charges(call: Call) -> tuple[Charge, ...]:
@@ -124,8 +146,9 @@ def _start(call: Call) -> Generator[Wait, Any, Stopped | None]:
                 return stopped
         try:
             charges = _charges(call)
+            use = _use_of(call)
             answer = yield Wait(
-                ledger.start, call.proposal, lambda: _changed(call), lambda it: _start_line(call, it), charges
+                ledger.start, call.proposal, lambda: _changed(call), lambda it: _start_line(call, it), charges, use
             )
         except StoreUnavailable:
             call.operation = None
@@ -135,10 +158,9 @@ def _start(call: Call) -> Generator[Wait, Any, Stopped | None]:
             return (yield from _started(call))
         if isinstance(answer, Found):
             return (yield from answer_found(call, answer))
-        if isinstance(answer, KeyReused):
-            return _refuse(call, "operation: its name was used for other arguments", ConflictResult("key_reused"))
-        if isinstance(answer, Overspent):
-            return _refuse(call, "budget: spent meanwhile", FailedResult("rate_limited"))
+        stopped = _refuse_start(call, answer)
+        if stopped is not None:
+            return stopped
         changed = True
     return _refuse(call, "policies: they change without end", FORBIDDEN)
 

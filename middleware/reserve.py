@@ -18,17 +18,22 @@ from gatewright.middleware.restore import restore_result
 from gatewright.middleware.results import Ok, OkPage, Unknown
 from gatewright.middleware.starts import Found
 
-__all__ = ["answer_found", "reserve"]
+__all__ = ["answer_found", "proposal_of", "reserve"]
 
 _LONGEST_WAIT: Final = 30.0
 
 
 def reserve(call: Call) -> Stopped | None:
     """Propose the write; the ledger takes it in the transaction that also starts it."""
-    if call.tool.spec.kind == "read":
-        return None
+    if call.tool.spec.kind == "write":
+        call.proposal = proposal_of(call)
+    return None
+
+
+def proposal_of(call: Call) -> Proposal:
+    """Return the write that *call* asks for, as it is decided."""
     caller, trail = call.caller, call.trail
-    call.proposal = Proposal(
+    return Proposal(
         tenant=caller.tenant,
         subject=caller.subject,
         tool=call.tool_name,
@@ -39,7 +44,6 @@ def reserve(call: Call) -> Stopped | None:
         view=call.view.digest,
         name=call.operation_name,
     )
-    return None
 
 
 def answer_found(call: Call, found: Found) -> Generator[Wait, Any, Stopped | None]:

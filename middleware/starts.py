@@ -6,9 +6,9 @@ In come proposals and a connection; out come candidates. Starts nothing and deci
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from sqlalchemy import Connection
 
@@ -16,9 +16,12 @@ from gatewright.middleware import statements
 from gatewright.middleware.operations import Operation, Proposal, operation_key
 from gatewright.middleware.spending import Charge, budget_locks
 
-__all__ = ["Found", "KeyReused", "Overspent", "Refused", "Started", "candidates", "lock_names_of"]
+__all__ = ["Found", "KeyReused", "Overspent", "Refused", "Started", "Unapproved", "Use", "candidates", "lock_names_of"]
 
 T = TypeVar("T")
+
+Use: TypeAlias = "Callable[[Connection], bool]"
+"""Uses up what a start needs, such as an approval, inside its transaction; False where it is not there any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,11 @@ class KeyReused:
 @dataclass(frozen=True, slots=True)
 class Overspent:
     """A budget that had room when the call was judged has none now; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unapproved:
+    """The approval that the call had is used, expired, withdrawn or of another call; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)

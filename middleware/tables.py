@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["event_line", "metadata", "migration", "operation", "revocation", "spending"]
+__all__ = ["approval", "approval_vote", "event_line", "metadata", "migration", "operation", "revocation", "spending"]
 
 metadata: Final = MetaData()
 _Number: Final = BigInteger().with_variant(Integer, "sqlite")
@@ -131,3 +131,42 @@ of issue up to which tokens are meant, null where it does not matter. Past *expi
 """
 
 Index("revocation_expires_at", revocation.c.expires_at)
+
+approval: Final = Table(
+    "approval",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("bound", String(80), nullable=False),
+    Column("tenant", String, nullable=False),
+    Column("issuer", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Column("actor", String),
+    Column("tool", String, nullable=False),
+    Column("operation", String),
+    Column("interaction", String, nullable=False),
+    Column("call", String(32), nullable=False),
+    Column("view", String(64), nullable=False),
+    Column("sealed", String, nullable=False),
+    Column("duties", LargeBinary, nullable=False),
+    Column("requested_at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("used_by", String(32)),
+)
+"""
+One row a call that waits, or waited, for an approval. *bound* is the keyed digest of all that it is for, *sealed* the
+arguments for the eyes of approvers, *duties* what approvers must fulfil as JSON, *used_by* the call that used it.
+"""
+
+Index("approval_bound", approval.c.bound)
+Index("approval_waiting", approval.c.tenant, approval.c.expires_at)
+
+approval_vote: Final = Table(
+    "approval_vote",
+    metadata,
+    Column("approval", String(32), primary_key=True),
+    Column("approver", String, primary_key=True),
+    Column("counts", String, nullable=False),
+    Column("at", Double, nullable=False),
+)
+"""One row an approver who agreed. *counts* are the positions of the duties that the word counts for, as JSON."""
