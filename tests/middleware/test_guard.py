@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -15,7 +16,7 @@ from desk import Desk, open_desk
 from gatewright import Guard, Misuse, PolicyInvalid, ToolCall
 from gatewright.middleware.failures import CallUnauthenticated
 from gatewright.middleware.record import check_line, expand
-from gatewright.middleware.results import FORBIDDEN, Result
+from gatewright.middleware.results import FORBIDDEN, ApprovalRequired, Result
 from gatewright.middleware.writer import JournalFull
 
 ROUND: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
@@ -62,6 +63,8 @@ def test_sync_and_async_answer_alike(desk: Desk) -> None:
         token = desk.token(role)
         first = desk.call(tool, raw, token=token, **options)
         second = other.acall(tool, raw, token=token, **options)
+        if isinstance(first, ApprovalRequired) and isinstance(second, ApprovalRequired):
+            second = replace(second, approval_id=first.approval_id)
         assert (tool, raw, first.status, second) == (tool, raw, status, first)
     told = [[event.kind for event in each.journal.events()] for each in (desk, other)]
     assert told[0] == told[1]
