@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gatewright.policy.dialect import SchemaInvalid, check_schema, compile_schema, read_schema
+from gatewright.policy.keywords import FORMATS, KEYWORDS
 
 
 def with_x(schema: Any, **rest: Any) -> dict[str, Any]:
@@ -342,3 +345,19 @@ def test_alternatives_that_a_constant_tells_apart_stay_a_plain_one_of() -> None:
     validator = compile_schema(read.schema)
     assert validator.accepts({"x": {"kind": "cat", "lives": 9}})
     assert not validator.accepts({"x": {"kind": "dog", "lives": 9}})
+
+
+def test_the_page_names_every_keyword_format_and_reason() -> None:
+    """docs/schemas.md is what its readers may rely on."""
+    root = Path(__file__).parents[2]
+    listed = set(re.findall(r"`([$a-z_A-Z0-9-]+)`", (root / "docs/schemas.md").read_text("utf-8")))
+    assert listed >= (KEYWORDS | FORMATS)
+    raised = {
+        reason
+        for path in ("dialect", "migration", "expansion", "closing", "validator")
+        for reason in re.findall(
+            r'(?:SchemaInvalid|_refuse)\(\s*"(\w+)"', (root / f"policy/{path}.py").read_text("utf-8")
+        )
+    }
+    assert raised <= listed
+    assert len(raised) > 10
