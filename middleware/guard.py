@@ -33,11 +33,12 @@ from gatewright.middleware.live import LivePolicies, is_cataloguing, quarantined
 from gatewright.middleware.options import BatchOptions, CallOptions, ToolCall
 from gatewright.middleware.perform import opened, perform, perform_async
 from gatewright.middleware.places import open_keys, open_revisions, open_stores
+from gatewright.middleware.receive import receive_event
 from gatewright.middleware.record import Event
 from gatewright.middleware.registration import Check, Fact, Resource, Rule, SchemaSource, Statement, register
 from gatewright.middleware.registry import Registry
 from gatewright.middleware.results import Forbidden, InvalidArguments, Ok, Result
-from gatewright.middleware.revocation import Revocations
+from gatewright.middleware.revocation import Revocation, Revocations
 from gatewright.middleware.runtime import Runtime, declared_context, last_call_id
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import OpenCall, Session
@@ -143,6 +144,10 @@ class Guard(PolicyControls):
     def revocations(self) -> Revocations:
         """What is revoked: `guard.revocations.revoke_token("…")`, of sessions, subjects and actors likewise."""
         return self._runtime.revocations
+
+    def receive_event(self, text: str) -> tuple[Revocation, ...]:
+        """Take a Security Event Token (RFC 8417) of an issuer; return what it revoked. Raises EventRefused."""
+        return receive_event(text, self._runtime)
 
     @property
     def last_call_id(self) -> str | None:

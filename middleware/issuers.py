@@ -31,7 +31,7 @@ _DURATION: Final = re.compile(r"([0-9]{1,9})(s|m|h|d)")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _SHARED: Final = ("tenant_claim", "roles", "actor", "claims", "lifetime", "leeway")
 _RESERVED_CLAIMS: Final = frozenset({"subject", "tenant"})
-_KEYS: Final = frozenset({"alias", "issuer", "audience", "keys", "algorithms", "typ", "tenants", *_SHARED})
+_KEYS: Final = frozenset({"alias", "issuer", "audience", "keys", "algorithms", "typ", "tenants", "events", *_SHARED})
 _T = TypeVar("_T")
 
 
@@ -123,6 +123,7 @@ class _Reading:
             claim_names=frozenset(_properties(claims)),
             lifetime=self._seconds("lifetime", _DEFAULT_LIFETIME, 1.0, 366 * 86400.0),
             leeway=self._seconds("leeway", _DEFAULT_LEEWAY, 0.0, _MOST_LEEWAY),
+            events=self._text("events") if "events" in self.item else None,
         )
 
     def _fault(self, name: str, message: str, fallback: _T, hint: str = "") -> _T:

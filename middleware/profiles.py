@@ -58,7 +58,10 @@ class TenantRule:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one issuer's tokens must look like. *lifetime* and *leeway* are in seconds."""
+    """
+    What one issuer's tokens must look like. *lifetime* and *leeway* are in seconds. *events* is the audience of its
+    security events, None where it sends none.
+    """
 
     alias: str
     issuer: str
@@ -74,6 +77,7 @@ class Profile:
     claim_names: frozenset[str]
     lifetime: float
     leeway: float
+    events: str | None = None
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,14 @@ def _reading(place: str | Path, what: str) -> Engine:
     if path is None or not Path(path).is_file():
         raise StoreUnavailable(what)
     url = URL.create("sqlite", database=f"{Path(path).absolute().as_uri()}", query={"mode": "ro", "uri": "true"})
-    return create_engine(url, poolclass=NullPool)
+    engine = create_engine(url, poolclass=NullPool)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _: object) -> None:
+        connection.isolation_level = None
+
+    _begin_with(engine, "BEGIN", "BEGIN")
+    return engine
 
 
 def _sqlite(url: URL, sync: Sync) -> Engine:

@@ -24,7 +24,7 @@ _SHARED: Final = ("tenant_claim", "roles", "actor", "claims", "lifetime", "leewa
 _KEYS: Final = ("format", "production", "issuers", *_SHARED)
 _NEEDED: Final = ("alias", "issuer", "audience", "keys", "algorithms", "tenants")
 _ALGORITHMS: Final = ("EdDSA", *(f"{family}{size}" for family in ("RS", "PS", "ES", "HS") for size in (256, 384, 512)))
-_ISSUER: Final = ("alias", "issuer", "audience", "keys", "algorithms", "typ", "tenants", *_SHARED)
+_ISSUER: Final = ("alias", "issuer", "audience", "keys", "algorithms", "typ", "tenants", "events", *_SHARED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def read_identity(node: Node | None, names: Names, reader: Reader) -> Identity:
 
 
 def _check_issuer(parts: Mapping[str, Node], names: Names, reader: Reader) -> None:
-    for name in ("issuer", "audience", "typ"):
+    for name in ("issuer", "audience", "typ", "events"):
         if name in parts:
             reader.text(parts[name], name)
     reader.name(parts.get("alias"), "alias")

@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from gatewright.cli import calls, exporting, importing, policies, schemas, tokens
+from gatewright.cli import calls, exporting, importing, policies, revoking, schemas, storing, tokens
 from gatewright.cli.effect import effective
 from gatewright.cli.revisions import migrate, rollback
 from gatewright.cli.tests import run_policy_tests
@@ -39,6 +39,8 @@ app.command("docs")(schemas.docs)
 app.add_typer(calls.app, name="events")
 app.add_typer(exporting.app, name="export")
 app.add_typer(tokens.app, name="token")
+app.add_typer(storing.app, name="store")
+app.add_typer(revoking.app, name="revoke")
 
 
 def main() -> None:
