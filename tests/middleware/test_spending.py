@@ -105,7 +105,7 @@ def test_two_calls_at_one_moment_never_spend_the_same_money(tmp_path: Path) -> N
 
     def take() -> None:
         together.wait()
-        taken.append(ledger.charge([charge(50)]))
+        taken.append(ledger.charge([charge(50)]) is None)
 
     threads = [threading.Thread(target=take) for _ in range(8)]
     for thread in threads:
