@@ -74,7 +74,7 @@ def _not(column: ColumnElement[Any], schema: Json) -> Said:
     if schema == {}:
         return false(), True
     condition, exact = row_condition(column, schema)
-    return (and_(column.is_not(None), not_(condition)), True) if exact and _speaks_plainly(schema) else _UNSAID
+    return (not_(condition), True) if exact and _speaks_plainly(schema) else _UNSAID
 
 
 def _any(column: ColumnElement[Any], schemas: Json) -> Said:
@@ -130,7 +130,7 @@ def _python_type(column: ColumnElement[Any]) -> type | None:
 
 
 def _speaks_plainly(schema: Json) -> bool:
-    """Whether null satisfies neither *schema* nor its negation, as POLICY.md has it of a keyword's type."""
+    """Whether SQL's null satisfies neither *schema* nor its negation, as POLICY.md has it of a keyword's type."""
     return (
         isinstance(schema, Mapping) and not {"anyOf", "allOf", "oneOf", "not", "type"} & schema.keys() and _told(schema)
     )

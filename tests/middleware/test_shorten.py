@@ -35,7 +35,8 @@ WITHHELD = {"status": "failed", "code": "invalid_result", "retryable": False, "r
 class Store:
     """A guard whose tools return what the test wants, of at most 400 bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
         self.journal = ListJournal()
         self.value: Any = None
         self.guard = Guard(
@@ -45,7 +46,7 @@ class Store:
             keys="k" * 32,
             clock=CLOCK,
             watch=False,
-            result_bytes=MOST,
+            result_bytes=most,
         )
         words: dict[str, Any] = {"use_when": "Asked for.", "not_for": "Anything else."}
 
@@ -92,7 +93,7 @@ class Store:
         """What the caller hears where the tool returns *value*."""
         self.value = value
         result = self.guard.call(f"big.{tool}", "{}", token=ISSUER.token("amy", "acme", [role]))
-        assert len(result.to_bytes()) <= MOST
+        assert len(result.to_bytes()) <= self.most
         return dict(result.to_json())
 
     def reason(self) -> Any:
@@ -162,6 +163,10 @@ def test_what_masks_add_is_weighed(store: Store) -> None:
     assert store.ask("rows", short)["data"] == short
     answer = store.ask("rows", short, role="hasher")
     assert (len(answer["data"]), answer["truncated"]) == (5, True)
+    large = Store(most=20_000)
+    assert large.ask("rows", short * 20)["data"] == short * 20
+    assert large.ask("rows", short * 20, role="hasher")["truncated"] is True
+    large.guard.close()
 
 
 def test_what_just_fits_is_whole() -> None:
@@ -182,6 +187,7 @@ def test_every_length_is_kept_to() -> None:
             if cut is None or cut is result:
                 continue
             kept = len(cut.items if isinstance(cut, OkPage) else cut.data)  # type: ignore[arg-type]
+            assert kept < len(rows), "what is marked has lost a row"
             more: Ok | OkPage = result
             if kept + 1 < len(rows):
                 one_more = rows[: kept + 1]
