@@ -26,12 +26,18 @@ _REFUSED_HEADERS: Final = frozenset({"crit", "b64", "zip", "enc", "jku", "jwk", 
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """A token taken apart, with nothing verified yet. *key_id* is None where the header names no key."""
+    """
+    A token taken apart, with nothing verified yet.
+
+    *key_id* is None where the header names no key; *signed* is what *signature* is over.
+    """
 
     algorithm: str
     key_id: str | None
     type: str
     payload: dict[str, Json] = field(repr=False)
+    signed: bytes = field(repr=False)
+    signature: bytes = field(repr=False)
 
 
 def read_compact(token: str) -> Compact:
@@ -55,7 +61,8 @@ def read_compact(token: str) -> Compact:
     if not _REFUSED_HEADERS.isdisjoint(header):
         raise Unverified("token_invalid", "header")
     key_id = None if "kid" not in header else _name(header["kid"], "key")
-    return Compact(_name(header.get("alg"), "algorithm"), key_id, _type(header), payload)
+    signed = token[: -len(parts[2]) - 1].encode("ascii")
+    return Compact(_name(header.get("alg"), "algorithm"), key_id, _type(header), payload, signed, segments[2])
 
 
 def _segment(text: str) -> bytes:
