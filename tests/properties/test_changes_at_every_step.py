@@ -115,7 +115,7 @@ class Scheduler:
     """
     One shop whose chain stops between any two steps, and whatever may happen there.
 
-    A change of policies swaps the pair that a reload would have built, by the store's own reload.
+    A change of policies puts the pair in force that a reload would have built; reloads of files are test_recheck's.
     """
 
     def __init__(self) -> None:
@@ -146,12 +146,10 @@ class Scheduler:
         return live.current
 
     def reload(self, pair: Pair) -> Callable[[], object]:
-        """A reload that brings *pair*."""
+        """The one assignment by which a reload brings *pair*; what is replaced is kept here, to come back later."""
 
         def apply() -> None:
-            self.live._store._build = lambda: pair  # type: ignore[union-attr, method-assign]
-            assert self.shop.guard.reload()
-            assert self.live.current is pair
+            self.live._store._current = pair  # type: ignore[union-attr]
 
         return apply
 
@@ -283,13 +281,13 @@ def random_runs(scheduler: Scheduler, count: int) -> tuple[int, int]:
 
 
 def test_of_random_schedules_none_enters_a_body_too_late(scheduler: Scheduler) -> None:
-    """Several changes at one moment, in any order: with what is made above, ten thousand schedules in all."""
-    late, in_time = random_runs(scheduler, 8_000)
+    """Several changes at one moment, in any order: with what is made above, more than four thousand schedules."""
+    late, in_time = random_runs(scheduler, 3_000)
     assert late == 0
-    assert in_time > 1_000
+    assert in_time > 400
 
 
 @pytest.mark.long
-def test_of_a_hundred_thousand_random_schedules_none_enters_a_body_too_late(scheduler: Scheduler) -> None:
-    """The same, ten times as often."""
-    assert random_runs(scheduler, 100_000)[0] == 0
+def test_of_ten_thousand_random_schedules_none_enters_a_body_too_late(scheduler: Scheduler) -> None:
+    """The same, ten thousand times."""
+    assert random_runs(scheduler, 10_000)[0] == 0
