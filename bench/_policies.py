@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from time import perf_counter
 
-__all__ = ["DEPTH", "folder_texts", "reference", "rows", "tenant_names", "tool_texts"]
+__all__ = ["DEPTH", "folder_texts", "links", "reference", "rows", "tenant_names", "tool_texts"]
 
-DEPTH = 12
-"""Steps of the deepest chain of roles."""
+DEPTH = 9
+"""Steps of the deepest chain of roles; stock pycasbin stops counting at ten."""
 ROLES = 24
 TENANTS = 40
 ISSUED = {
