@@ -131,7 +131,8 @@ class Approvals:
         def work(transaction: Transaction) -> _Decision:
             decision = self._decide(transaction.connection, call, id, answer)
             if not decision.reason:
-                fields = self._fields(call, answer, decision)
+                told = "granted" if answer == "approved" and decision.state == "granted" else answer
+                fields = self._fields(call, told, decision)
                 transaction.write_line(event_line("approval_decided", call.now, _ids(call), approval=id, **fields))
             return decision
 

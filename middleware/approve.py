@@ -116,7 +116,7 @@ def _note(call: Call, parked: Parked, *, is_new: bool) -> None:
         count=max(each.count for each in parked.duties),
         expires_at=stamp(parked.expires_at),
         operation=call.operation_name,
-        outcome="requested" if is_new else parked.state,
+        outcome="requested" if is_new else "granted" if parked.state == "granted" else "repeated",
         roles=roles,
         view=call.view.digest,
     )

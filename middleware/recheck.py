@@ -103,7 +103,10 @@ def _charge(call: Call) -> Generator[Wait, Any, Stopped | None]:
         lacking = yield Wait(call.runtime.ledger.charge, _charges(call), _use_of(call))
     except StoreUnavailable:
         return _refuse(call, "budget: the ledger is unavailable", FailedResult("unavailable"))
-    return None if lacking is None else _refuse_start(call, lacking)
+    if lacking is not None:
+        return _refuse_start(call, lacking)
+    _note_use(call)
+    return None
 
 
 def _refuse_start(call: Call, lacking: object) -> Stopped | None:
@@ -180,6 +183,7 @@ def _start_line(call: Call, operation: Operation) -> bytes:
     if call.gate is not None and not call.gate.enter(operation):
         raise Late
     call.operation = operation
+    _note_use(call)
     _note_passed(call, changed=False)
     timeout = call.tool.timeout
     call.trail.add(
@@ -244,6 +248,11 @@ def _is_alike(verdict: Verdict, earlier: Verdict) -> bool:
         and verdict.duties == earlier.duties
         and canonical_arguments(verdict.filled or {}) == canonical_arguments(earlier.filled or {})
     )
+
+
+def _note_use(call: Call) -> None:
+    if call.approval is not None:
+        call.trail.add("approval_decided", approval=call.approval, outcome="used", revision=call.snapshot.revision)
 
 
 def _note_passed(call: Call, *, changed: bool) -> None:

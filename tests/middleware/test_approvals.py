@@ -347,7 +347,19 @@ def test_what_was_decided_is_an_event_in_the_same_transaction(quick: Bank) -> No
     quick.approve(id)
     (decided,) = [each for each in quick.desk.events() if each["event"] == "approval_decided"]
     assert decided["approval"] == id
-    assert (decided["approver"], decided["outcome"], decided["missing"]) == ("lou", "approved", 0)
+    assert (decided["approver"], decided["outcome"], decided["missing"]) == ("lou", "granted", 0)
     quick.approve(id, "amy", "lead")
     (refused,) = [each for each in quick.desk.events() if each["event"] == "approval_decided"]
     assert (refused["outcome"], refused["reason"]) == ("refused", "the requester cannot approve")
+
+
+def test_the_call_that_uses_an_approval_says_so(quick: Bank) -> None:
+    """Before its body is entered, in the line of its start; what only waits says that it repeats."""
+    id = quick.asked(500)
+    quick.asked(500)
+    assert quick.desk.event("approval_requested")["outcome"] == "repeated"
+    quick.approve(id)
+    quick.send(500)
+    told = [(each["event"], each.get("outcome")) for each in quick.desk.events()]
+    assert told.index(("approval_requested", "granted")) < told.index(("approval_decided", "used"))
+    assert told.index(("approval_decided", "used")) < told.index(("execution_started", None))
