@@ -42,10 +42,11 @@ class RowScope:
     ({'region': {'const': 'north'}}, True, False)
     """
 
-    __slots__ = ("_kept", "_satisfies")
+    __slots__ = ("_conditions", "_kept", "_satisfies")
 
     def __init__(self, kept: Kept, satisfies: SatisfiesRow | None = None) -> None:
         self._kept: dict[str, dict[str, Schema]] = {pointer: dict(each) for pointer, each in kept.items()}
+        self._conditions: dict[str, ConditionSet] = {}
         self._satisfies: SatisfiesRow = self._ask if satisfies is None else satisfies
 
     @property
@@ -93,7 +94,9 @@ class RowScope:
         raise Misuse("several arrays of this result are filtered", "say which: at='/rows'")
 
     def _ask(self, pointer: str, row: JsonObject) -> bool:
-        conditions = ConditionSet(cast("Conditions", self._kept[pointer]))
+        conditions = self._conditions.get(pointer)
+        if conditions is None:
+            conditions = self._conditions[pointer] = ConditionSet(cast("Conditions", self._kept[pointer]))
         return not conditions.unmet(row, lambda _kind, _path: MISSING)
 
     def __repr__(self) -> str:
