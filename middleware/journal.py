@@ -35,7 +35,6 @@ __all__ = [
     "JournalUnavailable",
     "JsonLinesJournal",
     "MemoryJournal",
-    "SqliteJournal",
     "StoreJournal",
     "insert_lines",
     "link_line",
@@ -211,7 +210,6 @@ class StoreJournal:
         self._begin()
 
 
-SqliteJournal = StoreJournal
 _journals: Final[weakref.WeakSet[StoreJournal]] = weakref.WeakSet()
 
 

@@ -1,4 +1,4 @@
-"""P6: no tool body is entered after an expiry, reload or argument change committed before its start."""
+"""P6: no tool body is entered after a revocation, expiry, reload or argument change committed before its start."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ pytestmark = pytest.mark.promise("P6")
 CALLED = ["basket.find", "stock.rows", "basket.pay"]
 """A read with a record, a read that is a coroutine, and a write."""
 EXPIRED = b'{"status":"unauthenticated","reason":"token_expired","retryable":false,"next":"refresh_credential"}'
+REVOKED = b'{"status":"unauthenticated","reason":"token_revoked","retryable":false,"next":"refresh_credential"}'
 ALLOW = "p, clerk, *, tools/counter, call, allow\n"
 
 each_tool = pytest.mark.parametrize("tool", CALLED)
@@ -74,6 +75,27 @@ def test_a_token_that_expires_between_decision_and_body_stops_it(shop: Shop, too
         shop.check_refused(result, "permission_rechecked", "token: expired", EXPIRED)
     shop.meanwhile = lambda: shop.clock.advance(60)
     assert shop.call(tool, token=shop.token(lifetime=60), is_async=is_async).status == "ok"
+
+
+@each_tool
+@each_way
+@pytest.mark.parametrize("what", ["token", "session", "subject", "actor"])
+def test_a_revocation_between_decision_and_body_stops_it(shop: Shop, tool: str, is_async: bool, what: str) -> None:
+    """Of the token, its session, its subject or the agent that acts; one that is about somebody else stops nothing."""
+    revoke = getattr(shop.guard.revocations, f"revoke_{what}")
+    if (what, tool) == ("actor", "stock.rows"):
+        tool = "basket.find"  # the agent may not do the other
+    name = f"{what}-{tool}-{is_async}"
+    ids = {"token": name, "session": f"at-{name}", "subject": "amy", "actor": "helper"}
+    acting = {"act": {"sub": "helper", "roles": ["helper"]}} if what == "actor" else {}
+    token = shop.token(jti=name, sid=f"at-{name}", **acting)
+    shop.meanwhile = lambda: revoke(f"{ids[what]}-of-another")
+    assert shop.call(tool, token=token, is_async=is_async).status == "ok"
+    shop.meanwhile = lambda: revoke(ids[what])
+    shop.ran.clear()
+    result = shop.call(tool, token=token, is_async=is_async)
+    shop.check_refused(result, "permission_rechecked", "token: token_revoked", REVOKED)
+    shop.clock.advance(1)
 
 
 @each_tool
