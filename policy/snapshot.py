@@ -23,6 +23,7 @@ __all__ = ["Snapshot", "compile_snapshot"]
 
 _MOST_VIEWS = 8192
 _MOST_CLOSED = 8192
+_MOST_RECENT = 1024
 _MOST_LISTINGS = 1024
 _LONGEST_NAME = 128
 
@@ -32,7 +33,7 @@ T = TypeVar("T")
 class Snapshot:
     """A compiled policy set. `revision` names it in every decision and event."""
 
-    __slots__ = ("__weakref__", "_closed", "_listings", "_lock", "_views", "engine", "policies", "revision")
+    __slots__ = ("__weakref__", "_closed", "_listings", "_lock", "_recent", "_views", "engine", "policies", "revision")
 
     def __init__(self, policies: PolicySet, engine: Engine) -> None:
         self.policies: PolicySet = policies
@@ -43,8 +44,9 @@ class Snapshot:
 
     def renew(self) -> None:
         """Begin with empty caches and a free lock, also in a process that was forked off."""
-        self._views: LRUCache[tuple[str, bytes, int], View] = LRUCache(maxsize=_MOST_VIEWS)
-        self._closed: LRUCache[tuple[str, bytes, int], None] = LRUCache(maxsize=_MOST_CLOSED)
+        self._recent: dict[tuple[str, bytes, dt.date], View] = {}
+        self._views: LRUCache[tuple[str, bytes, dt.date], View] = LRUCache(maxsize=_MOST_VIEWS)
+        self._closed: LRUCache[tuple[str, bytes, dt.date], None] = LRUCache(maxsize=_MOST_CLOSED)
         self._listings: LRUCache[tuple[bytes, Hashable], object] = LRUCache(maxsize=_MOST_LISTINGS)
         self._lock = Lock()
 
@@ -70,22 +72,33 @@ class Snapshot:
         Cached; names that are not open, hidden or made up alike, in a cache of their own, so that guessing does
         not push out what is in use. A fault of a cache means asking afresh, never an answer.
         """
+        key = (tool, caller.key or caller_key(caller), today)
+        recent = self._recent.get(key)
+        return self._view(key, caller) if recent is None else recent
+
+    def _view(self, key: tuple[str, bytes, dt.date], caller: Caller) -> View | None:
+        tool, _, today = key
         if len(tool) > _LONGEST_NAME:
             return None
-        key = (tool, caller_key(caller), today.toordinal())
         with self._lock:
             if key in self._closed:
                 return None
             view = self._views.get(key)
-        if view is not None:
-            return view
-        view = open_view(self.policies, self.engine, caller, tool, today)
+        if view is None:
+            view = open_view(self.policies, self.engine, caller, tool, today)
         with self._lock:
             if view is None:
                 self._closed[key] = None
             else:
                 self._views[key] = view
+                self._keep_recent(key, view)
         return view
+
+    def _keep_recent(self, key: tuple[str, bytes, dt.date], view: View) -> None:
+        """Hold *view* where it is found without a lock; what was recent is let go of all at once, and found again."""
+        if len(self._recent) >= _MOST_RECENT:
+            self._recent = {}
+        self._recent[key] = view
 
 
 def compile_snapshot(policies: PolicySet) -> Snapshot:
