@@ -16,6 +16,7 @@ from gatewright.testing import FakeClock, FakeIssuer, ListJournal
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 POLICIES = EXAMPLES / "bank" / "policies"
+ISSUER = FakeIssuer()
 OPEN = 1_793_178_000.0
 """Wednesday, 2026-10-28, 09:00 UTC."""
 
@@ -33,7 +34,7 @@ class Bank:
         from bank.app import open_bank
 
         self.clock = FakeClock(OPEN)
-        self.issuer = FakeIssuer()
+        self.issuer = ISSUER
         self.issuer.clock = self.clock
         texts = {
             str(path.relative_to(POLICIES)): path.read_text()

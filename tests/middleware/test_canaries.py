@@ -154,26 +154,22 @@ def desk_of(tool: Any, stated: dict[str, Any]) -> tuple[Desk, Any]:
 @pytest.mark.case(66)
 @pytest.mark.promise("P9")
 @pytest.mark.parametrize(("tool", "stated", "arguments"), [row[1:] for row in LAYERS], ids=IDS)
-@pytest.mark.parametrize("form", ["text", "mapping", "task", "chinese"])
 def test_no_refusal_holds_what_was_sent(
-    tool: Any,
-    stated: Any,
-    arguments: Any,
-    form: str,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
+    tool: Any, stated: Any, arguments: Any, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Not in the result in any of its forms, not in an event, not in a log record with its exception."""
     caplog.set_level(logging.DEBUG)
     desk, _ = desk_of(tool, stated)
-    raw = arguments if isinstance(arguments, str) or form == "mapping" else json.dumps(arguments)
-    if form == "task":
-        result = asyncio.run(desk.guard.acall("some.thing", raw, token=desk.token()))
-    else:
-        result = desk.guard.call("some.thing", raw, token=desk.token(), locale="zh" if form == "chinese" else "en")
-    assert result.status != "ok"
-    told = [repr(result), str(result.to_json()), str(result.to_error()), str(result.to_message("mcp", "c", name="n"))]
-    told += [str(desk.events()), desk.guard.story(desk.guard.last_call_id or "")]
+    told: list[str] = []
+    for form in ("text", "mapping", "task", "chinese"):
+        raw = arguments if isinstance(arguments, str) or form == "mapping" else json.dumps(arguments)
+        if form == "task":
+            result = asyncio.run(desk.guard.acall("some.thing", raw, token=desk.token()))
+        else:
+            result = desk.guard.call("some.thing", raw, token=desk.token(), locale="zh" if form == "chinese" else "en")
+        assert result.status != "ok"
+        told += [repr(result), str(result.to_json()), str(result.to_error()), str(result.to_message("mcp", "c"))]
+        told += [str(desk.events()), desk.guard.story(desk.guard.last_call_id or "")]
     told += [record.getMessage() + str(record.exc_info) + str(record.args) for record in caplog.records]
     told += [caplog.text, *capsys.readouterr()]
     assert CANARY not in "\n".join(told)
