@@ -58,18 +58,24 @@ def answers(engine: Engine) -> tuple[bool, ...]:
 class Crowd:
     """Threads that decide until they have made their share; each answer is held against the revision it was made by."""
 
-    def __init__(self, store: Store[Snapshot], expected: dict[str, tuple[bool, ...]], decisions: int) -> None:
+    def __init__(
+        self, store: Store[Snapshot], expected: dict[str, tuple[bool, ...]], decisions: int, rounds: int = 1
+    ) -> None:
+        self.start = threading.Barrier(THREADS + 1)
+        self.rounds = rounds
         self.store = store
         self.expected = expected
         self.wrong: list[object] = []
         self.counts: list[Counter[str]] = []
-        self.threads = [threading.Thread(target=self.decide, args=(decisions // THREADS,)) for _ in range(THREADS)]
+        self.threads = [
+            threading.Thread(target=self.decide, args=(decisions // THREADS // rounds,)) for _ in range(THREADS)
+        ]
 
     def decide(self, count: int) -> None:
         """One thread's share."""
         explained: Counter[str] = Counter()
         try:
-            for number in range(count):
+            for number in self.numbers(count):
                 snapshot = self.store.current
                 who, tool = ASKED[number % len(ASKED)]
                 engine = snapshot.engine
@@ -80,6 +86,12 @@ class Crowd:
         except Exception as error:  # noqa: BLE001 - any exception is the failure that is looked for
             self.wrong.append(error)
         self.counts.append(explained)
+
+    def numbers(self, count: int) -> Iterator[int]:
+        """*count* numbers a round; each round begins for all threads at once."""
+        for _ in range(self.rounds):
+            self.start.wait(60)
+            yield from range(count)
 
     def __enter__(self) -> Crowd:
         for thread in self.threads:
@@ -134,18 +146,19 @@ def test_swaps_and_reloads_under_load_give_no_wrong_decision(tmp_path: Path) -> 
         return next(waiting)
 
     store: Store[Snapshot] = Store(build)
-    with Crowd(store, expected, 1_000_000) as crowd:
-        for number in range(30):
-            from_folder.clear()
-            for _ in range(33):
-                assert store.reload() is not None
-            from_folder.set()
+    with Crowd(store, expected, 1_000_000, rounds=25) as crowd:
+        for number in range(25):
             (tmp_path / "policy.csv").write_text(rows(100 + number))
+            crowd.start.wait(60)
+            from_folder.set()
             assert store.reload() is not None
-        from_folder.clear()
-        for _ in range(9):
-            assert store.reload() is not None
-        assert next(waiting, None) is None
+            if number % 5 == 4:
+                (tmp_path / "policy.csv").write_text(rows(125 + number // 5))
+                assert store.reload() is not None
+            from_folder.clear()
+            for _ in range(40 if number else 39):  # the first was the store's own
+                assert store.reload() is not None
+    assert next(waiting, None) is None
     assert crowd.wrong == []
     assert crowd.explained.total() == 1_000_000
     assert len({*expected.values()}) > 5
@@ -160,6 +173,7 @@ def test_eight_threads_beside_swaps_have_no_exception_and_no_denial_of_what_is_a
     waiting = iter(snapshots * 100)
     store: Store[Snapshot] = Store(lambda: next(waiting))
     with Crowd(store, {each.revision: answers(each.engine) for each in snapshots}, 40_000) as crowd:
+        crowd.start.wait(60)
         while crowd.is_busy and store.reload() is not None:
             pass
     assert crowd.wrong == []
