@@ -20,8 +20,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import event
-
 from gatewright import Guard
 from gatewright.testing import FakeIssuer
 
@@ -94,7 +92,14 @@ def milliseconds(work: Callable[[], object]) -> float:
 def measure(guard: Guard, token: str, bare: Callable[[], object], seconds: float) -> dict[str, float]:
     """Measure one store: writes and bare inserts in turns, then eight callers at once."""
     commits = [0]
-    event.listen(guard._runtime.ledger.store.engine, "commit", lambda _: commits.__setitem__(0, commits[0] + 1))
+    store: Any = guard._runtime.ledger.store
+    carry_out = store._carry_out
+
+    def counted(batch: Any) -> None:
+        carry_out(batch)
+        commits[0] += 1
+
+    store._carry_out = counted
 
     def write() -> None:
         result = guard.call("orders.pay", '{"order":"o-1","amount":5}', token=token)

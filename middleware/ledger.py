@@ -13,12 +13,10 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
-
-from sqlalchemy import Connection
 
 from gatewright.middleware import statements
 from gatewright.middleware.identifiers import new_id
@@ -113,7 +111,7 @@ class Ledger:
         begun: list[Operation] = []
 
         def work(transaction: Transaction) -> Started | Found | KeyReused | Overspent | Unapproved | Refused[T]:
-            self.revocations.look(transaction.connection)
+            self.revocations.look_within(transaction)
             refusal = checks()
             if refusal is not None:
                 return Refused(refusal)
@@ -127,7 +125,7 @@ class Ledger:
             operation = self._begun(proposal, found)
             begun.append(operation)
             RUNNING.add((operation.id, operation.attempt))
-            self._write_start(transaction.connection, operation, found)
+            self._write_start(transaction, operation, found)
             spend(transaction.connection, charges, operation.started_at, operation.id)
             transaction.write_line(line(operation))
             return Started(operation)
@@ -180,7 +178,7 @@ class Ledger:
         ending = Ending(operation, state, now, expires_at, outcome, retryable)
 
         def work(transaction: Transaction) -> bool:
-            if settle(transaction.connection, ending):
+            if settle(transaction, ending):
                 transaction.write_line(line)
                 return True
             return self._end(transaction, ending, "after_recovery", "unknown")
@@ -265,7 +263,7 @@ class Ledger:
 
     def _find(self, transaction: Transaction, proposal: Proposal) -> Found | KeyReused | Operation | None:
         """Return what is to be answered; or an operation that may start again; or None where there is none."""
-        for found in candidates(transaction.connection, proposal):
+        for found in candidates(transaction, proposal):
             if found.expires_at is not None and found.expires_at <= self._clock():
                 transaction.connection.execute(statements.FORGET, {"this": found.id})
                 continue
@@ -308,16 +306,16 @@ class Ledger:
             started_at=self._clock(),
         )
 
-    def _write_start(self, connection: Connection, operation: Operation, earlier: Operation | None) -> None:
+    def _write_start(self, transaction: Transaction, operation: Operation, earlier: Operation | None) -> None:
         if earlier is not None:
-            connection.execute(statements.FORGET, {"this": earlier.id})
-        connection.execute(statements.INSERT, asdict(operation))
+            transaction.run(statements.FORGET, {"this": earlier.id})
+        transaction.run(statements.INSERT, {name: getattr(operation, name) for name in Operation.__slots__})
 
     def _give_up(self, transaction: Transaction, operation: Operation) -> bool:
         return self._end(transaction, Ending(operation, "unknown", self._clock()), "process_gone")
 
     def _end(self, transaction: Transaction, ending: Ending, why: Why, state: State = "started") -> bool:
-        settled = settle(transaction.connection, ending, state)
+        settled = settle(transaction, ending, state)
         line = closing_line(transaction.connection, ending, why)
         if line is not None:
             transaction.write_line(line)
@@ -326,7 +324,7 @@ class Ledger:
     def _write_endings(self) -> None:
         """Try again what `finish` could not write, and take back what may have been started."""
         for id, ending in tuple(self._unstarted.items()):
-            self.store.write(lambda it, ending=ending: settle(it.connection, ending))  # type: ignore[misc]
+            self.store.write(lambda it, ending=ending: settle(it, ending))  # type: ignore[misc]
             self._unstarted.pop(id, None)
         for id, ending in tuple(self._unwritten.items()):
             self.store.write(partial(self._end, ending=ending, why="outcome_not_written"))

@@ -18,6 +18,7 @@ from gatewright.middleware.operations import Operation, State
 from gatewright.middleware.owners import is_alive, this_process
 from gatewright.middleware.record import continue_line, expand
 from gatewright.middleware.spending import give_back
+from gatewright.middleware.transactions import Transaction
 
 __all__ = ["RUNNING", "Ending", "Why", "closing_line", "is_left", "settle"]
 
@@ -46,7 +47,7 @@ def is_left(operation: Operation) -> bool:
     return not is_alive(operation.owner)
 
 
-def settle(connection: Connection, ending: Ending, state: State = "started") -> bool:
+def settle(transaction: Transaction, ending: Ending, state: State = "started") -> bool:
     """Write *ending* of an operation that is in *state*; False where it is not, or was started again meanwhile."""
     values = {
         "this": ending.operation.id,
@@ -58,9 +59,9 @@ def settle(connection: Connection, ending: Ending, state: State = "started") -> 
         "new_retryable": ending.retryable,
         "new_outcome": ending.outcome,
     }
-    settled = connection.execute(statements.SETTLE, values).rowcount == 1
+    settled: bool = transaction.run(statements.SETTLE, values).rowcount == 1
     if settled and ending.state == "failed":
-        give_back(connection, ending.operation.id)
+        give_back(transaction.connection, ending.operation.id)
     return settled
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -37,6 +37,7 @@ CHANNEL: Final = "gatewright_revocation"
 
 _MOST_TEXT: Final = 255
 _FORGET_S: Final = 600.0
+_COLUMNS: Final = tuple(revocation.columns.keys())[1:]
 _ADD: Final = insert(revocation)
 _NEWER: Final = (
     select(revocation)
@@ -141,7 +142,7 @@ class Revocations:
     def listed(self) -> tuple[Revocation, ...]:
         """Return what is revoked and not yet forgotten, oldest first."""
         values = {"seen": 0, "now": self._clock()}
-        rows = self.store.read(lambda connection: connection.execute(_NEWER, values).mappings().all())
+        rows = self.store.read(lambda connection: connection.execute(_NEWER, values).all())
         return tuple(map(_read, rows))
 
     def is_revoked(self, caller: Caller) -> bool:
@@ -159,20 +160,26 @@ class Revocations:
         )
 
     def look(self, connection: Connection) -> None:
-        """Learn what is new, inside a transaction that shares `REVOCATIONS`: there is no newer one until it ends."""
-        rows = connection.execute(_NEWER, {"seen": self.epoch, "now": self._clock()}).mappings().all()
+        """Learn what is new to *connection*."""
+        self._learn(connection.execute(_NEWER, {"seen": self.epoch, "now": self._clock()}).all())
+
+    def look_within(self, transaction: Transaction) -> None:
+        """Learn what is new, in a transaction that shares `REVOCATIONS`: there is no newer one until it ends."""
+        self._learn(transaction.run(_NEWER, {"seen": self.epoch, "now": self._clock()}).fetchall())
+
+    def _learn(self, rows: Sequence[Sequence[Any]]) -> None:
         self._looked_at = time.monotonic()
         if not rows:
             return
         new = defaultdict(list)
-        for row in rows:
-            new[row["kind"], row["value"]].append(_read(row))
+        for found_here in map(_read, rows):
+            new[found_here.kind, found_here.value].append(found_here)
         with self._lock:
             known = dict(self._known)
             for named, found in new.items():
                 known[named] = tuple(dict.fromkeys((*known.get(named, ()), *found)))
             self._known = known
-            self.epoch = max(self.epoch, rows[-1]["id"])
+            self.epoch = max(self.epoch, rows[-1][0])
 
     def refresh(self) -> None:
         """Learn what is new, now. Raises StoreUnavailable."""
@@ -225,5 +232,5 @@ def _text(reason: str) -> str:
     return storable(reason)[:_MOST_TEXT]
 
 
-def _read(row: Any) -> Revocation:
-    return Revocation(**{name: value for name, value in row.items() if name != "id"})
+def _read(row: Sequence[Any]) -> Revocation:
+    return Revocation(**dict(zip(_COLUMNS, row[1:], strict=True)))

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from sqlalchemy import Connection
 
 from gatewright.middleware import statements
 from gatewright.middleware.operations import Operation, Proposal, operation_key
 from gatewright.middleware.spending import Charge, budget_locks
+from gatewright.middleware.tables import operation
+from gatewright.middleware.transactions import Transaction
 
 __all__ = ["Found", "KeyReused", "Overspent", "Refused", "Started", "Unapproved", "Use", "candidates", "lock_names_of"]
 
 T = TypeVar("T")
+_COLUMNS: Final = tuple(operation.columns.keys())
 
 Use: TypeAlias = "Callable[[Connection], bool]"
 """Uses up what a start needs, such as an approval, inside its transaction; False where it is not there any more."""
@@ -73,11 +76,16 @@ def lock_names_of(proposal: Proposal, charges: Sequence[Charge]) -> list[str]:
     return ["\n".join((proposal.tenant, proposal.subject, proposal.tool, proposal.interaction)), *names]
 
 
-def candidates(connection: Connection, proposal: Proposal) -> Iterator[Operation]:
+def candidates(transaction: Transaction, proposal: Proposal) -> Iterator[Operation]:
     """Give the operations that the proposed write may be: the one of its name, or unresolved ones beside it."""
     if proposal.name is not None:
-        rows = connection.execute(statements.BY_KEY, {"key": operation_key(proposal)})
+        rows = transaction.run(statements.BY_KEY, {"key": operation_key(proposal)})
     else:
         scope = {"tenant": proposal.tenant, "subject": proposal.subject, "tool": proposal.tool}
-        rows = connection.execute(statements.UNRESOLVED, {**scope, "interaction": proposal.interaction})
-    return (Operation(**row) for row in rows.mappings().all())
+        rows = transaction.run(statements.UNRESOLVED, {**scope, "interaction": proposal.interaction})
+    return (_read(row) for row in rows.fetchall())
+
+
+def _read(row: Sequence[Any]) -> Operation:
+    named = dict(zip(_COLUMNS, row, strict=True))
+    return Operation(**{**named, "retryable": bool(named["retryable"])})

@@ -6,9 +6,13 @@ Holds no logic: which statement when is `ledger`'s business.
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import Any, Final, cast
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import ClauseElement, bindparam, delete, insert, literal_column, select, update
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects.postgresql import psycopg
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from gatewright.middleware.tables import event_line, operation
 
@@ -22,6 +26,7 @@ __all__ = [
     "PURGE",
     "SETTLE",
     "UNRESOLVED",
+    "in_words_of",
 ]
 
 INSERT: Final = insert(operation)
@@ -41,7 +46,7 @@ UNRESOLVED: Final = (
         operation.c.tool == bindparam("tool"),
         operation.c.tenant == bindparam("tenant"),
         operation.c.subject == bindparam("subject"),
-        operation.c.state.in_(("started", "unknown")),
+        operation.c.state.in_((literal_column("'started'"), literal_column("'unknown'"))),
     )
     .order_by(operation.c.started_at, operation.c.id)
 )
@@ -71,3 +76,12 @@ PURGE: Final = delete(operation).where(
 )
 
 CALL_LINES: Final = select(event_line.c.line).where(event_line.c.call == bindparam("call")).order_by(event_line.c.id)
+
+_DIALECTS: Final[dict[str, Any]] = {"sqlite": sqlite.dialect(), "postgresql": cast("Any", psycopg.dialect)()}
+
+
+@cache
+def in_words_of(dialect: str, statement: ClauseElement) -> tuple[str, tuple[str, ...] | None]:
+    """Return *statement* as the driver takes it, and the order of its parameters, None where they go by name."""
+    compiled = cast("SQLCompiler", statement.compile(dialect=_DIALECTS[dialect]))
+    return str(compiled), tuple(compiled.positiontup or ()) if compiled.positional else None

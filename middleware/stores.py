@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 Sync: TypeAlias = Literal["full", "normal"]
+Execute: TypeAlias = Callable[[str, tuple[Any, ...]], Any]
 _BUSY_S: Final = 5
 _PAUSED_S: Final = 10
 _POOLED: Final = 4
@@ -70,7 +71,7 @@ def open_store(place: str | Path, what: str, sync: Sync = "full") -> Engine:
         if version != NEWEST:
             check_version(version)
             with engine.begin() as connection:
-                lock_names(connection, (_MIGRATIONS,))
+                lock_names(connection.exec_driver_sql, connection.dialect.name, (_MIGRATIONS,))
                 migrate(connection)
     return engine
 
@@ -91,22 +92,22 @@ def read_store(place: str | Path, what: str) -> Engine:
     return engine
 
 
-def lock_names(connection: Connection, names: Iterable[str], shared: Iterable[str] = ()) -> None:
+def lock_names(execute: Execute, dialect: str, names: Iterable[str], shared: Iterable[str] = ()) -> None:
     """
     Let no other transaction that locks one of *names* go on before this one ends, nor one that shares it.
 
     Those that only share a name do not wait for each other. On SQLite, where one transaction writes at a time, this
     does nothing.
     """
-    if connection.dialect.name != "postgresql":
+    if dialect != "postgresql":
         return
     exclusive, together = sorted(map(_number, names)), sorted(map(_number, shared))
     if exclusive or together:
-        connection.exec_driver_sql(
+        execute(
             "SELECT pg_advisory_xact_lock_shared(id) FROM unnest(%s::bigint[]) AS id UNION ALL "
             "SELECT pg_advisory_xact_lock(id) FROM unnest(%s::bigint[]) AS id",
             (together, exclusive),
-        ).all()
+        )
 
 
 def storable(text: str) -> str:
@@ -228,12 +229,17 @@ def _postgresql(url: URL, sync: Sync) -> Engine:
 
 
 def _begin_with(engine: Engine, writing: str, reading: str) -> None:
-    """Begin transactions with our own statement: the driver's own begins one too late, or of another kind."""
+    """
+    Begin transactions with our own statement: the driver's own begins one too late, or of another kind.
+
+    Where the option `begun` says so, whoever holds the connection has begun it already.
+    """
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        is_reading = connection.get_execution_options().get("reading", False)
-        connection.exec_driver_sql(reading if is_reading else writing)
+        options = connection.get_execution_options()
+        if not options.get("begun", False):
+            connection.exec_driver_sql(reading if options.get("reading", False) else writing)
 
 
 def _number(name: str) -> int:

@@ -10,16 +10,17 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import ClauseElement, Connection, Engine
 from sqlalchemy.exc import DatabaseError
 
 from gatewright.middleware.combine import Combiner, Job
 from gatewright.middleware.journal import insert_lines, select_lines, stored_lines
 from gatewright.middleware.linking import Chain
+from gatewright.middleware.statements import in_words_of
 from gatewright.middleware.stores import StoreUnavailable, abandon, is_in_memory, lock_names, open_store
 
 __all__ = ["Transaction", "Transactions"]
@@ -36,11 +37,21 @@ class Transaction:
         lines: what goes to the end of the chain of effects when the transaction commits.
     """
 
-    __slots__ = ("connection", "lines")
+    __slots__ = ("_driver", "connection", "lines")
 
     def __init__(self, connection: Connection) -> None:
         self.connection: Connection = connection
         self.lines: list[bytes] = []
+        self._driver: Any = _driver_of(connection)
+
+    def run(self, statement: ClauseElement, values: Mapping[str, Any]) -> Any:
+        """
+        Execute a statement that is built once, by the driver itself; return the driver's cursor.
+
+        A fifth of what `connection.execute` costs. Values and rows are the driver's: of SQLite, booleans are 0 and 1.
+        """
+        text, names = in_words_of(self.connection.dialect.name, statement)
+        return self._driver.execute(text, values if names is None else tuple([values[name] for name in names]))
 
     def write_line(self, line: bytes) -> None:
         """Write *line* to the chain of effects."""
@@ -62,6 +73,7 @@ class Transactions:
         self.place: str | Path = place
         self.engine: Engine = open_store(place, "ledger", "full")
         self._closed = False
+        self._failures: tuple[type[BaseException], ...] = (DatabaseError, *_driver_errors(self.engine))
         self._begin()
         _all.add(self)
 
@@ -146,35 +158,53 @@ class Transactions:
     def _run_together(self, batch: Sequence[Job[Work]]) -> BaseException | None:
         """Carry out *batch* in one transaction; where that fails, which is returned, nobody's work was done."""
         chain = (self._chain.position, self._chain.prev)
-        failure: BaseException | None = None
         try:
             with self._alone:
                 self._carry_out(batch)
         except BaseException as error:  # noqa: BLE001 - it is raised by whom it concerns
-            failure = error
             self._chain.position, self._chain.prev = chain
             self._drop()
             for job in batch:
-                job.error = job.error or (_told(error) if len(batch) == 1 else _lost(error))
-        return failure
+                job.error = job.error or (self._told(error) if len(batch) == 1 else _lost(error))
+            return error
+        return None
 
     def _carry_out(self, batch: Sequence[Job[Work]]) -> None:
         connection = self._begun(batch)
-        with connection.get_transaction() or connection.begin():
-            lines: list[bytes] = []
-            for job in batch:
-                lines += _done(job, connection, nested=len(batch) > 1)
-            if lines:
-                insert_lines(connection.exec_driver_sql, self._chain, lines, connection.dialect.name)
+        driver = _driver_of(connection)
+        lines: list[bytes] = []
+        for job in batch:
+            lines += self._done(job, Transaction(connection), driver.execute, nested=len(batch) > 1)
+        if lines:
+            insert_lines(driver.execute, self._chain, lines, connection.dialect.name)
+        driver.commit()
+        if connection.in_transaction():
+            connection.commit()
+
+    def _done(self, job: Job[Work], transaction: Transaction, execute: Any, *, nested: bool) -> list[bytes]:
+        """Do one job, whose failure undoes its own writes alone; return its lines."""
+        if not nested:
+            job.answer = job.work(transaction)
+            return transaction.lines
+        execute("SAVEPOINT job")
+        try:
+            job.answer = job.work(transaction)
+        except Exception as error:  # noqa: BLE001 - its caller raises it
+            job.error = self._told(error)
+            execute("ROLLBACK TO SAVEPOINT job")
+            transaction.lines.clear()
+        execute("RELEASE SAVEPOINT job")
+        return transaction.lines
 
     def _begun(self, batch: Sequence[Job[Work]]) -> Connection:
         """Return the connection in a transaction that holds every lock of *batch*."""
         is_old = self._connection is not None
         try:
             return self._locked(batch)
-        except DatabaseError as error:
+        except self._failures:
+            is_closed = self._connection is not None and getattr(_driver_of(self._connection), "closed", False)
             self._drop()
-            if not is_old or not error.connection_invalidated:
+            if not is_old or not is_closed:
                 raise
             return self._locked(batch)  # nothing has been done yet, and the server may have been restarted
 
@@ -182,20 +212,27 @@ class Transactions:
         if self._connection is None:
             if self._closed and is_in_memory(self.engine):
                 raise StoreUnavailable("ledger")
-            self._connection = self.engine.connect()
-        self._connection.begin()
+            self._connection = self.engine.connect().execution_options(begun=True)
+        dialect, execute = self._connection.dialect.name, _driver_of(self._connection).execute
+        execute("BEGIN IMMEDIATE" if dialect == "sqlite" else "BEGIN")
         names = {name for job in batch for name in job.locks}
-        lock_names(self._connection, names, {name for job in batch for name in job.shared} - names)
+        lock_names(execute, dialect, names, {name for job in batch for name in job.shared} - names)
         return self._connection
+
+    def _told(self, error: BaseException) -> BaseException:
+        """Return what whoever asked for the work is told."""
+        return _lost(error) if isinstance(error, self._failures) else error
 
     def _drop(self) -> None:
         """Close the connection, which may be of no more use; a store in memory lives as long as its engine."""
         connection, self._connection = self._connection, None
         if connection is not None:
             try:
+                _driver_of(connection).rollback()
                 connection.close()
-            except DatabaseError:
+            except self._failures:
                 connection.invalidate()
+                connection.close()
 
     def forked(self) -> None:
         """Begin anew in a forked child."""
@@ -207,26 +244,13 @@ class Transactions:
         self._begin()
 
 
-def _done(job: Job[Work], connection: Connection, *, nested: bool) -> list[bytes]:
-    """Do one job, whose failure undoes its own writes alone; return its lines."""
-    transaction = Transaction(connection)
-    if not nested:
-        job.answer = job.work(transaction)
-        return transaction.lines
-    connection.exec_driver_sql("SAVEPOINT job")
-    try:
-        job.answer = job.work(transaction)
-    except Exception as error:  # noqa: BLE001 - its caller raises it
-        job.error = _told(error)
-        connection.exec_driver_sql("ROLLBACK TO SAVEPOINT job")
-        transaction.lines.clear()
-    connection.exec_driver_sql("RELEASE SAVEPOINT job")
-    return transaction.lines
+def _driver_of(connection: Connection) -> Any:
+    return connection.connection.driver_connection
 
 
-def _told(error: BaseException) -> BaseException:
-    """Return what whoever asked for the work is told."""
-    return _lost(error) if isinstance(error, DatabaseError) else error
+def _driver_errors(engine: Engine) -> tuple[type[BaseException], ...]:
+    driver: Any = engine.dialect.loaded_dbapi
+    return (driver.Error,)
 
 
 def _lost(cause: BaseException) -> StoreUnavailable:

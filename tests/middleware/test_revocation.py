@@ -290,7 +290,7 @@ def test_a_store_that_cannot_be_read_makes_the_view_stale(
 def test_revocations_of_a_failed_transaction_are_not_seen(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """A start in the same moment never learns of one that is not committed in the end."""
     before = ledger.revocations.epoch
-    monkeypatch.setattr("gatewright.middleware.transactions._done", _fail_after(ledger))
+    monkeypatch.setattr(ledger.store, "_done", _fail_after(ledger))
     with pytest.raises(StoreUnavailable):
         ledger.revocations.revoke_token("t-1")
     monkeypatch.undo()
@@ -299,9 +299,9 @@ def test_revocations_of_a_failed_transaction_are_not_seen(ledger: Ledger, monkey
 
 
 def _fail_after(ledger: Ledger) -> Any:
-    def done(job: Any, connection: Any, **_: object) -> list[bytes]:
-        job.work(type("Transaction", (), {"connection": connection})())
-        connection.exec_driver_sql("SELECT nothing FROM nowhere")
+    def done(job: Any, transaction: Any, execute: Any, **_: object) -> list[bytes]:
+        job.work(transaction)
+        execute("SELECT nothing FROM nowhere")
         return []
 
     return done

@@ -6,10 +6,12 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from databases import new_store
 from gatewright.middleware.linking import link_hash
 from gatewright.middleware.record import event_line
 from gatewright.middleware.stores import StoreUnavailable
@@ -18,6 +20,7 @@ from gatewright.middleware.transactions import Transaction, Transactions
 AT = 1_796_032_800.0
 LIMITED = """
 import resource, sys
+sys.path.insert(0, "tests")
 from pathlib import Path
 from tests.middleware.test_transactions import *
 store, path = Transactions(sys.argv[1]), Path(sys.argv[1])
@@ -113,3 +116,62 @@ def test_a_full_disk_refuses_and_passes(tmp_path: Path) -> None:
     answer = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     check_chain(tmp_path / "ledger.db", int(answer.stdout))
+
+
+def test_a_backend_that_was_ended_costs_no_write(tmp_path: Path) -> None:
+    """The next transaction finds its connection gone before it has done anything, and connects anew."""
+    place = new_store("postgresql", tmp_path)
+    store, other = Transactions(place), Transactions(place)
+    write(store)
+    pid = store.write(lambda it: it.connection.exec_driver_sql("SELECT pg_backend_pid()").scalar())
+    ended = other.write(
+        lambda it: it.connection.exec_driver_sql("SELECT pg_terminate_backend(%s, 5000)", (pid,)).scalar()
+    )
+    assert ended
+    write(store)
+    assert sum(1 for _ in store.lines(None, None)) == 2
+    store.close()
+    other.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_what_fails_in_a_shared_commit_undoes_itself_alone(kind: str, tmp_path: Path) -> None:
+    """Work before it and after it in the same transaction is committed, by one commit, and its chain has no gap."""
+    store = Transactions(new_store(kind, tmp_path))
+    inside, go_on = threading.Event(), threading.Event()
+    failed: list[BaseException] = []
+
+    def halt(transaction: Transaction) -> None:
+        inside.set()
+        go_on.wait()
+
+    def call(work: Callable[[Transaction], None]) -> None:
+        try:
+            store.write(work)
+        except (LookupError, StoreUnavailable) as error:
+            failed.append(error)
+
+    def break_off(transaction: Transaction) -> None:
+        transaction.write_line(event_line("policy_loaded", AT, rules=4))
+        raise LookupError
+
+    def nonsense(transaction: Transaction) -> None:
+        transaction.connection.exec_driver_sql("SELECT nothing FROM nowhere")
+
+    def good(transaction: Transaction) -> None:
+        transaction.write_line(event_line("policy_loaded", AT, rules=3))
+
+    works = [halt, good, break_off, nonsense, good]
+    threads = [threading.Thread(target=call, args=(work,)) for work in works]
+    threads[0].start()
+    inside.wait()
+    for number, thread in enumerate(threads[1:], 1):
+        thread.start()
+        while len(store._combiner._waiting) < number:
+            threading.Event().wait(0.001)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(type(error).__name__ for error in failed) == ["LookupError", "StoreUnavailable"]
+    assert sum(1 for _ in store.lines(None, None)) == 2
+    store.close()
