@@ -17,8 +17,9 @@ from gatewright.middleware.load import load_records
 from gatewright.middleware.spending import charge_of
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.policy.errors import GatewrightError
-from gatewright.policy.screening import Screened, Stage
+from gatewright.policy.screening import Screened
 from gatewright.policy.settlement import Answer, Need, Records
+from gatewright.policy.stages import Stage
 from gatewright.policy.verdict import Settling, Verdict, advance, screen
 
 __all__ = ["Undecided", "is_bounded", "screen_bounded", "screen_call", "settle_call"]

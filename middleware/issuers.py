@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias, TypeGuard, TypeVar
 
-from gatewright.middleware.profiles import ALGORITHMS, ActorClaim, KeysAt, Profile, Profiles, TenantRule
+from gatewright.middleware.profiles import ActorClaim, KeysAt, Profile, Profiles, TenantRule
+from gatewright.policy.algorithms import ALGORITHMS
 from gatewright.policy.dialect import SchemaInvalid, SchemaValidator, compile_schema
 from gatewright.policy.errors import Finding, Place, PolicyInvalid
 from gatewright.policy.formats import Findings, Node, read_documents

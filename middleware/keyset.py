@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Final, Protocol, TypeAlias
 
 from gatewright.middleware.decode import Malformed, decode
-from gatewright.middleware.profiles import ALGORITHMS
+from gatewright.policy.algorithms import ALGORITHMS
 from gatewright.policy.model import Json, JsonObject
 
 __all__ = ["Fetch", "ImportKey", "Key", "KeySource", "KeyUnfit", "KeysRead", "RemoteKeys", "StaticKeys", "read_keys"]

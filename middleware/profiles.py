@@ -9,22 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
 
 from gatewright.policy.dialect import SchemaValidator
 from gatewright.policy.model import JsonObject
 
-__all__ = ["ALGORITHMS", "ActorClaim", "KeysAt", "Profile", "Profiles", "TenantRule"]
-
-ALGORITHMS: Final[dict[str, tuple[str, str | None]]] = {
-    **{f"{family}{size}": ("RSA", None) for family in ("RS", "PS") for size in (256, 384, 512)},
-    "ES256": ("EC", "P-256"),
-    "ES384": ("EC", "P-384"),
-    "ES512": ("EC", "P-521"),
-    "EdDSA": ("OKP", "Ed25519"),
-    **{f"HS{size}": ("oct", None) for size in (256, 384, 512)},
-}
-"""Every algorithm a profile may list → the key type and curve it needs (RFC 7518, RFC 8037)."""
+__all__ = ["ActorClaim", "KeysAt", "Profile", "Profiles", "TenantRule"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from gatewright.policy.errors import Place
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Node
 from gatewright.policy.model import JsonObject, Names, Schema, ToolPolicy
+from gatewright.policy.stages import STAGES
 
 __all__ = ["STATUSES", "Expectations"]
 
@@ -28,18 +29,6 @@ STATUSES: Final = (
     "unknown",
     "failed",
     "rate_limited",
-)
-_STAGES: Final = (
-    "call",
-    "schema",
-    "authority",
-    "narrowing",
-    "rules",
-    "facts",
-    "context",
-    "resource",
-    "state",
-    "budget",
 )
 _KEYS: Final = (
     "format",
@@ -183,7 +172,7 @@ class Expectations:
         if "status" in parts:
             self._choice(parts["status"], STATUSES, "unknown_status", "status")
         if "stage" in parts:
-            self._choice(parts["stage"], _STAGES, "unknown_stage", "stage")
+            self._choice(parts["stage"], STAGES, "unknown_stage", "stage")
         self.reader.names(parts.get("by"), self.names.roles, "unknown_role", "role")
         if "entry" in parts and tool in self.policies:
             entries = [entry.id for entry in self.policies[tool].allow or ()]

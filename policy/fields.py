@@ -148,12 +148,12 @@ class Reader:
         self.findings.add(node.place, "wrong_kind", f"{what} is a number")
         return None
 
-    def seconds(self, node: Node | None, what: str) -> float | None:
-        """Return a duration such as 15m in seconds."""
+    def seconds(self, node: Node | None, what: str, least: int = 1) -> float | None:
+        """Return a duration such as 15m in seconds, of at least *least*."""
         if node is None:
             return None
         found = _DURATION.fullmatch(node.value) if isinstance(node.value, str) else None
-        if found is not None and int(found[1]) > 0:
+        if found is not None and int(found[1]) >= least:
             return float(int(found[1]) * _SECONDS[found[2]])
         self.findings.add(node.place, "bad_duration", f"{what} is a duration such as 30s, 15m, 4h or 1d")
         return None

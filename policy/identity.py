@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
 
+from gatewright.policy.algorithms import ALGORITHMS
 from gatewright.policy.clauses import check_clause, no_reference
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Node
@@ -23,7 +24,6 @@ __all__ = ["Identity", "read_identity"]
 _SHARED: Final = ("tenant_claim", "roles", "actor", "claims", "lifetime", "leeway")
 _KEYS: Final = ("format", "production", "issuers", *_SHARED)
 _NEEDED: Final = ("alias", "issuer", "audience", "keys", "algorithms", "tenants")
-_ALGORITHMS: Final = ("EdDSA", *(f"{family}{size}" for family in ("RS", "PS", "ES", "HS") for size in (256, 384, 512)))
 _ISSUER: Final = ("alias", "issuer", "audience", "keys", "algorithms", "typ", "tenants", "events", *_SHARED)
 
 
@@ -61,7 +61,7 @@ def _check_issuer(parts: Mapping[str, Node], names: Names, reader: Reader) -> No
         if name in parts:
             reader.text(parts[name], name)
     reader.name(parts.get("alias"), "alias")
-    reader.names(parts.get("algorithms"), _ALGORITHMS, "unknown_algorithm", "algorithm")
+    reader.names(parts.get("algorithms"), ALGORITHMS, "unknown_algorithm", "algorithm")
     tenants, keys = parts.get("tenants"), parts.get("keys")
     if tenants is not None and isinstance(tenants.value, dict):
         pattern = reader.mapping(tenants, ("pattern",), "rule of tenants", ("pattern",)).get("pattern")
@@ -78,8 +78,8 @@ def _check_shared(parts: Mapping[str, Node], reader: Reader) -> None:
     for name in ("tenant_claim", "roles"):
         if name in parts:
             reader.text(parts[name], name)
-    for name in ("lifetime", "leeway"):
-        reader.seconds(parts.get(name), name)
+    reader.seconds(parts.get("lifetime"), "lifetime")
+    reader.seconds(parts.get("leeway"), "leeway", least=0)
     actor = parts.get("actor")
     if actor is not None and isinstance(actor.value, dict):
         for each in reader.mapping(actor, ("claim", "roles"), "actor", ("claim",)).values():

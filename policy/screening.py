@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol
 
 from gatewright.policy.complaints import Complaint, business_complaint, schema_complaints
 from gatewright.policy.dialect import SchemaValidator
@@ -17,38 +17,21 @@ from gatewright.policy.errors import Invalid
 from gatewright.policy.model import Duties, Json, JsonObject, Pointer
 from gatewright.policy.pointers import format_pointer, parse_pointer, read
 from gatewright.policy.references import MISSING, Lookup, Missing
+from gatewright.policy.stages import Stage
 from gatewright.policy.template import REASON, ArgumentTemplate, Conditional, OpenEntry, Part
 from gatewright.policy.view import View
 from gatewright.policy.wanted import is_declared
 
 __all__ = [
-    "STAGES",
     "Candidate",
     "Failure",
     "Screened",
-    "Stage",
     "Supply",
     "call_lookup",
     "compute_fact",
     "screen",
     "without_hidden",
 ]
-
-Stage: TypeAlias = Literal[
-    "call", "schema", "authority", "narrowing", "rules", "facts", "context", "resource", "state", "budget"
-]
-STAGES: Final[tuple[Stage, ...]] = (
-    "call",
-    "schema",
-    "authority",
-    "narrowing",
-    "rules",
-    "facts",
-    "context",
-    "resource",
-    "state",
-    "budget",
-)
 
 
 class Supply(Protocol):

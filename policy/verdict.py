@@ -14,9 +14,10 @@ from typing import Literal, Protocol, TypeAlias
 
 from gatewright.policy.complaints import Complaint
 from gatewright.policy.model import Budget, Caller, Duties, JsonObject, ResultCuts
-from gatewright.policy.screening import STAGES, Candidate, Failure, Screened, Stage, Supply, screen
+from gatewright.policy.screening import Candidate, Failure, Screened, Supply, screen
 from gatewright.policy.settlement import Answer, Need, Record, Records, Spent, budget_amount, settle_candidate
 from gatewright.policy.snapshot import Snapshot
+from gatewright.policy.stages import STAGES, Stage
 from gatewright.policy.view import View
 
 __all__ = [

@@ -288,3 +288,13 @@ def _tests(text: str) -> str:
     return text.replace("calls:      { ", f"calls:      {{ {more}").replace(
         "identities: { ", f"identities: {{ {people}"
     )
+
+
+def test_no_leeway_is_a_leeway() -> None:
+    """Zero seconds are a duration where nothing says otherwise; no lifetime is none."""
+    bank = world_named("bank")
+    text = bank.texts["identity.yaml"]
+    assert "leeway: 5s" in text
+    assert load(bank, **{"identity.yaml": text.replace("leeway: 5s", "leeway: 0s")})
+    with pytest.raises(PolicyInvalid, match="bad_duration"):
+        load(bank, **{"identity.yaml": text.replace("lifetime: 1h", "lifetime: 0h")})
