@@ -231,7 +231,9 @@ class _Reading:
     def _check_call(self, call: Call) -> None:
         if call.name not in OPERATORS:
             return
-        pattern = call.operands[1]
+        value, pattern = call.operands
+        if call.name == "ipMatch" and value == Read("r", "sub"):
+            self._find("ipMatch: a subject is no address", "m", "hours and places are conditions on the context")
         if isinstance(pattern, Literal):
             fault = FAULTS[call.name](pattern.text)
             if fault:
