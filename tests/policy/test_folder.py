@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator
 from functools import cache
 
 import pytest
@@ -166,51 +165,6 @@ def test_a_role_of_another_spelling_is_no_role(role: str) -> None:
     texts = {**SMALL, "tools/logs.yaml": f'tool: logs.query\nallow: [ {{ id: all, roles: ["{role}"] }} ]\n'}
     with pytest.raises(PolicyInvalid):
         load_policies(Source.from_texts(texts), DEFERRED)
-
-
-# What of the bank's files is no name: free text, ids that are declared where they stand, values, and what issuers call
-# things.
-_UNNAMED = {
-    "identity.yaml": {"login", "https://login.bank", "tools", "keys.json", "at", "jwt", "org", "roles", "act"},
-    "policy.csv": {"actor:bad-bot", "GVA-1", "TMP-1"},
-    "tools/papers.yaml": {"month_end", "audit", "draft", "$", "secret", "hidden"},
-    "tools/order.place.yaml": {"bulk"},
-}
-_PROSE = re.compile(r"^(about|refusal):.*$", re.MULTILINE)
-_ID = re.compile(r"\bid: ([\w.-]+)")
-_WORD = re.compile(r"[A-Za-z$_][\w$.:/*-]*")
-
-
-def _words(text: str) -> Iterator[re.Match[str]]:
-    """The words of *text* that are not prose, comments or ids where they are declared."""
-    skipped = [found.span() for pattern in (_PROSE, re.compile("#.*")) for found in pattern.finditer(text)]
-    skipped += [found.span(1) for found in _ID.finditer(text)]
-    return (word for word in _WORD.finditer(text) if not any(low <= word.start() < high for low, high in skipped))
-
-
-def _misspelt(text: str, word: re.Match[str]) -> str:
-    at = next(at for at in range(word.start() + len(word[0]) // 2, -1, -1) if text[at].isalnum() or at == word.start())
-    return f"{text[:at]}{'z' if text[at] == 'q' else 'q'}{text[at + 1 :]}"
-
-
-@cache
-def _is_silent(path: str, text: str) -> bool:
-    """Whether the bank loads without a word when the file *path* says *text*."""
-    try:
-        return load(world_named("bank"), **{path: text}).warnings == ()
-    except PolicyInvalid:
-        return False
-
-
-@pytest.mark.promise("P10")
-@pytest.mark.parametrize(
-    "path", [path for path in world_named("bank").texts if not path.endswith(("conf", "h/policy.csv"))]
-)
-def test_one_wrong_character_in_any_name_is_a_finding(path: str) -> None:
-    """Keys, cells, references, keywords: whatever names something is declared, or the folder does not load."""
-    text = world_named("bank").texts[path]
-    silent = {word[0].rstrip(":") for word in _words(text) if _is_silent(path, _misspelt(text, word))}
-    assert silent <= _UNNAMED.get(path, set())
 
 
 def test_a_policy_page_s_examples_load() -> None:

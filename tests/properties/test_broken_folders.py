@@ -22,8 +22,8 @@ def test_a_folder_that_is_cut_off_at_a_line_end_never_goes_live() -> None:
     tally = judged("lines")
     assert not tally.faults, f"{len(tally.faults)} of {tally.tried}, the first:\n{tally.faults[0]}"
     assert tally.tried > 4000
-    assert tally.loaded > 300
-    assert tally.allowed > 100
+    assert tally.loaded > 1000
+    assert tally.allowed > 20
 
 
 @pytest.mark.case(6)

@@ -6,7 +6,9 @@ Wrong policy texts raise ValueError; the reference expects valid folders and doe
 
 from __future__ import annotations
 
+import copy
 import csv
+import functools
 import io
 import json
 import re
@@ -25,6 +27,11 @@ _LARGEST = 2**53 - 1
 
 def read_yaml(text: str, *, anchors: bool = False) -> list[Any]:
     """Every document of *text*; aliases only where *anchors* is set."""
+    return copy.deepcopy(_documents(text, anchors))
+
+
+@functools.lru_cache(maxsize=512)
+def _documents(text: str, anchors: bool) -> list[Any]:
     nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
     if not anchors and any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
         raise ValueError("aliases are not part of the format")
