@@ -173,7 +173,10 @@ class _Loading:
     def _documents(self, path: str) -> list[Node]:
         """The documents of a file that holds some; `format` may start each."""
         breathe()
+        before = len(self.findings)
         documents = read_documents(path, self.source.files[path], self.findings)
+        if not documents and len(self.findings) == before:
+            self.findings.add(Place(path), "empty_file", "nothing stands in this file", "write {}, or delete it")
         for document in documents:
             check_edition(document, self.findings)
         return documents
@@ -185,8 +188,6 @@ class _Loading:
         documents = self._documents(path)
         if len(documents) > 1:
             self.findings.add(documents[1].place, "several_documents", "this file holds one document")
-        if not documents and path in _NEEDED:
-            self.findings.add(Place(path), "empty_file", "nothing stands in this file")
         return documents[0] if documents else None
 
     def _conditions(self) -> None:
