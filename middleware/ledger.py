@@ -142,9 +142,8 @@ class Ledger:
 
     def knows(self, proposal: Proposal) -> bool:
         """Whether the proposed write would not run: it has, nobody knows, or its name stands for another one."""
-        found = self._open_store().write(
-            lambda transaction: self._find(transaction, proposal), locks=lock_names_of(proposal, ())
-        )
+        locks = lock_names_of(proposal, ())
+        found = self._open_store().write(lambda transaction: self._find(transaction, proposal), locks=locks)
         return isinstance(found, Found | KeyReused)
 
     def charge(self, charges: Sequence[Charge], use: Use | None = None) -> Overspent | Unapproved | None:
@@ -206,17 +205,20 @@ class Ledger:
 
     def operation(self, id: str) -> Operation | None:
         """Return the operation that callers know as *id*; one that nobody will finish reads as `unknown`."""
+        found = self._row(id)
+        if found is None or found.state != "started" or not is_left(found):
+            return found
+        again = self._row(id)  # it may have ended between the first look and the question whether it still runs
+        return found if again is None else replace(again, state="unknown") if again == found else again
+
+    def _row(self, id: str) -> Operation | None:
         row = self.store.read(lambda connection: connection.execute(statements.BY_ID, {"id": id}).mappings().first())
-        if row is None:
-            return None
-        found = Operation(**row)
-        return replace(found, state="unknown") if found.state == "started" and is_left(found) else found
+        return None if row is None else Operation(**row)
 
     def operations(self, state: State) -> tuple[Operation, ...]:
         """Return every operation in *state*, oldest first."""
-        rows = self.store.read(
-            lambda connection: connection.execute(statements.BY_STATE, {"state": state}).mappings().all()
-        )
+        asked = {"state": state}
+        rows = self.store.read(lambda connection: connection.execute(statements.BY_STATE, asked).mappings().all())
         return tuple(Operation(**row) for row in rows)
 
     def recover_stale(self) -> tuple[Operation, ...]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import create_engine
@@ -280,6 +281,27 @@ def test_a_duplicate_in_flight_waits_no_longer_than_told(ledger: Ledger) -> None
     assert ledger.wait(answer.operation, 0).state == "started"
     ledger.finish(operation, "succeeded", write.end_line())
     assert ledger.wait(answer.operation, 0).state == "succeeded"
+
+
+@pytest.mark.promise("P8")
+def test_an_operation_that_ends_while_it_is_looked_at_is_not_unknown(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read as started, ends, and no longer runs when that is asked: its outcome is what counts."""
+    write = Write("refund-1")
+    operation = start(ledger, write)
+    read = ledger.store.read
+
+    def late(work: Callable[..., Any]) -> Any:
+        monkeypatch.setattr(ledger.store, "read", read)
+        found = read(work)
+        ledger.finish(operation, "succeeded", write.end_line(), outcome=b"1")
+        return found
+
+    monkeypatch.setattr(ledger.store, "read", late)
+    found = ledger.operation(operation.id)
+    assert found is not None
+    assert (found.state, found.outcome) == ("succeeded", b"1")
 
 
 def test_a_finished_operation_is_forgotten_after_its_retention(ledger: Ledger, clock: Clock) -> None:
