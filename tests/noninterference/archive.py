@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from gatewright import Caller, Conflict, Guard, NoEffect, Page, Resource
+from gatewright import Caller, Conflict, Guard, NoEffect, Page, Resource, RowScope
 from gatewright.testing import FakeClock, FakeIssuer, ListJournal
 from noninterference.policies import CLAIMS, TENANTS, HiddenTool, Setting, texts_of
 from noninterference.table import Table
@@ -119,6 +119,16 @@ def _open_reads(archive: Archive) -> None:
         """Return the cases there are."""
         return Page(items=[Case.model_validate(row) for row in rows_of(archive.table, caller.tenant, sort)])
 
+    def page(caller: Caller, scope: RowScope, cursor: str | None = None) -> Page[Case]:
+        """Return the cases there are, two at a time. The tool's own cursor is as long as the table has rows."""
+        every = rows_of(archive.table, caller.tenant)
+        rows = [row for row in every if scope.admits(row)]
+        last = (cursor or "").partition("|")[0]
+        begin = next((at + 1 for at, row in enumerate(rows) if row["id"] == last), 0)
+        shown = rows[begin : begin + 2]
+        more = f"{shown[-1]['id']}|{'x' * len(every)}" if rows[begin + 2 :] else None
+        return Page(items=[Case.model_validate(row) for row in shown], next_cursor=more)
+
     def search(text: str, caller: Caller, mode: Literal["list", "complete"] = "list") -> Page[Case]:
         """Return the cases whose title begins with a text."""
         return Page(items=[Case.model_validate(row) for row in rows_of(archive.table, caller.tenant, text=text)])
@@ -131,7 +141,7 @@ def _open_reads(archive: Archive) -> None:
         """Return a word."""
         return "here"
 
-    tools = {"case.list": listed, "case.search": search, "case.stats": stats, "desk.ping": ping}
+    tools = {"case.list": listed, "case.page": page, "case.search": search, "case.stats": stats, "desk.ping": ping}
     for name, function in tools.items():
         archive.functions[name] = guard.tool(name, kind="read", **WORDS)(function)
     archive.functions["case.read"] = guard.tool("case.read", kind="read", resources={"case": case}, **WORDS)(read)

@@ -38,6 +38,7 @@ p, manager, *, folder:*, create, allow
 DESK = (
     "case.read",
     "case.list",
+    "case.page",
     "case.search",
     "case.stats",
     "case.create",
@@ -71,6 +72,14 @@ allow:
   - id: intern
     roles: [intern]
     result: {{ keep: {{ /items: {{ id: {{ pattern: "^a-" }} }} }}, show: [/items/*/id, /items/*/title], rows: 2 }}
+---
+tool: case.page
+allow:
+  - id: clerk
+    roles: [clerk]
+    arguments: {{ cursor: {{}} }}
+    result: {{ keep: {{ /items: {OWN} }}, show: [/items/*/id, /items/*/title, /items/*/branch] }}
+  - {{ id: auditor, roles: [auditor], arguments: {{ cursor: {{}} }}, result: {{ show: [/items/*/title] }} }}
 ---
 tool: case.search
 allow:
@@ -162,4 +171,4 @@ def _with_entries(entries: tuple[str, ...]) -> str:
 def _hidden_text(tool: HiddenTool) -> str:
     stages = f"stages: [{tool.stage}]\n" if tool.stage else ""
     roles = ", ".join(tool.roles)
-    return f"tool: {tool.name}\n{stages}allow: [ {{ id: theirs, roles: [{roles}] }} ]\n"
+    return f"tool: {tool.name}\n{stages}refusal: Ask the chief.\nallow: [ {{ id: theirs, roles: [{roles}] }} ]\n"

@@ -28,6 +28,8 @@ BROKEN = (
     '{"code":"","number":"1"}',
 )
 LISTING = "(list)"
+CURSOR = "$cursor"
+"""Stands for the last cursor that the caller was given."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ def _read(rng: Random, aims: Aims) -> tuple[str, Any, str | None]:
 
 
 def _list(rng: Random, aims: Aims) -> tuple[str, Any, str | None]:
+    if rng.random() < 0.5:
+        return "case.page", rng.choice(({}, {"cursor": CURSOR}, {"cursor": CURSOR}, {"cursor": "made up"})), None
     return "case.list", rng.choice(({}, {"sort": "title"}, {"sort": "pages"}, {"sort": "branch"})), None
 
 

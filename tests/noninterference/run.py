@@ -17,8 +17,8 @@ from typing import Any
 
 from gatewright import Stopped
 from noninterference.archive import CLOCK, ISSUER, Archive, Counter
-from noninterference.probes import LISTING, Probe
-from noninterference.sight import check_id, see_exception, see_result, without_nonces
+from noninterference.probes import CURSOR, LISTING, Probe
+from noninterference.sight import check_id, last_cursor, see_exception, see_result, without_nonces
 from noninterference.table import Key, Table
 from noninterference.view import Person
 from noninterference.world import Act, Gallery, Pair, World
@@ -95,13 +95,16 @@ class Runner:
         archive = self.gallery.archive(world.setting, side)
         archive.table = table = Table(world.rows)
         sights = []
+        cursor = "none yet"
         with counted() as counter:
             for at, probe in enumerate(pair.probes):
                 for act in world.acts:
                     if act.at == at:
                         self._act(archive, act, number)
                 lines, logged = len(archive.journal.lines), counter.count
-                sight = self.see(archive, pair.person, probe, number)
+                raw = probe.raw if CURSOR not in probe.raw else probe.raw.replace(CURSOR, cursor)
+                sight = self.see(archive, pair.person, replace(probe, raw=raw), number)
+                cursor = last_cursor(sight) or cursor
                 told = f"{len(archive.journal.lines) - lines} lines, {counter.count - logged} logged"
                 sights.append(f"{sight}\n{told}")
         self.calls += len(sights)

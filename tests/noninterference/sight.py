@@ -17,7 +17,9 @@ from gatewright.middleware.results import Result
 
 HEX = 32
 NONCES = re.compile(r'"(operation_id|approval_id)":"([^"]*)"|(n-[0-9a-f]{10})')
-"""The declared nonces: random ids of operations and approvals, and the ids that the tools gave out."""
+"""Declared nonces: random ids of operations and approvals, and the ids that the tools gave out."""
+CURSORS = re.compile(r"""(next_cursor["']?[:=] ?["'])([A-Za-z0-9_.=-]+)""")
+"""Declared nonces too: sealed cursors. Their length is not replaced."""
 
 
 def see_result(result: Result, provider: Any, locale: str) -> str:
@@ -53,10 +55,19 @@ def without_nonces(sights: Iterable[str]) -> tuple[str, ...]:
         check_id(name, id)
         return f'"{name}":"{number}"'
 
-    return tuple(NONCES.sub(replaced, sight.replace('\\"', '"')) for sight in sights)
+    def sealed(found: re.Match[str]) -> str:
+        return f"{found[1]}{known.setdefault(found[2], f'#{len(known)}')} of {len(found[2])}"
+
+    return tuple(CURSORS.sub(sealed, NONCES.sub(replaced, sight.replace('\\"', '"'))) for sight in sights)
+
+
+def last_cursor(sight: str) -> str | None:
+    """The cursor that the caller was given in *sight*."""
+    found = CURSORS.search(sight)
+    return None if found is None else found[2]
 
 
 def check_id(name: str, id: str) -> None:
     """Raise where a nonce has not its fixed length and letters."""
-    if re.fullmatch(f"[0-9a-f]{{{HEX}}}", id) is None:
+    if re.fullmatch(f"[0-9a-f]{{{HEX}}}", id) is None or id.startswith("0" * 12):
         raise AssertionError(f"a nonce {name} of another form: {len(id)} characters")

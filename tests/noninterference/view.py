@@ -27,7 +27,11 @@ NAMED: Mapping[str, tuple[tuple[str, Mapping[str, str]], ...]] = {
     "case": (("case.read", {"lang": "en"}), ("case.update", {"title": "t"}), ("case.release", {})),
     "folder": (("case.create", {"title": "t"}),),
 }
-LISTS: tuple[tuple[str, Mapping[str, str]], ...] = (("case.list", {"sort": "title"}), ("case.search", {"text": ""}))
+LISTS: tuple[tuple[str, Mapping[str, str]], ...] = (
+    ("case.list", {"sort": "title"}),
+    ("case.page", {}),
+    ("case.search", {"text": ""}),
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,113 @@
+"""
+Which way does a call take through the product? Every line of it, and whether two calls take the same one.
+
+In comes a call to be made; out come the lines of policy/ and middleware/ that it executes. A comparison of pairs, not a
+measurement of time.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from gatewright import middleware, policy
+from noninterference.archive import Archive, new_case
+from noninterference.probes import Probe
+from noninterference.run import Runner, counted
+from noninterference.table import Table
+from noninterference.view import Person
+from noninterference.world import PEOPLE
+
+PACKAGES = tuple(str(Path(module.__file__ or "").parent) for module in (policy, middleware))
+Line = tuple[str, int]
+RAWS = ("{}", '{"code":"x"}', '{"case":"a-1"}', "{", "", "[]", '{"a":1,"a":2}', "null")
+
+
+def lines_of(call: Callable[[], object]) -> list[Line]:
+    """Every line of ours that *call* executes in this thread, in order."""
+    seen: list[Line] = []
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if not frame.f_code.co_filename.startswith(PACKAGES):
+            return None
+        if event == "line":
+            seen.append((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+def first_difference(one: list[Line], other: list[Line]) -> object:
+    """Where two ways part, None where they do not."""
+    parted = next((pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]), None)
+    return parted or (None if len(one) == len(other) else f"{len(one)} lines and {len(other)}")
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Probes of one person that must take one way: hidden and made up, foreign and absent."""
+
+    person: Person
+    probes: tuple[Probe, ...]
+
+
+def alike(archive: Archive) -> Iterator[Alike]:
+    """Every set of probes that must take one way in *archive*, over the rows of `rows`."""
+    people = tuple(dict.fromkeys(PEOPLE))
+    names = (*(tool.name for tool in archive.setting.tools if "auditor" not in tool.roles), "made.up", "quite.made.up")
+    for person in people:
+        for raw in RAWS:
+            yield Alike(person, tuple(Probe(name, raw) for name in names))
+    clerks = [person for person in people if person.role == "clerk"]
+    for person in clerks:
+        for raw in ('{"case":"%s","lang":"en"}', '{"case":"%s","lang":"xx"}'):
+            yield Alike(person, tuple(Probe("case.read", raw % id) for id in RECORDS))
+        if not person.actor:
+            for tool in ("case.update", "case.release"):
+                more = ',"title":"x"' if tool == "case.update" else ""
+                yield Alike(person, tuple(Probe(tool, f'{{"case":"{id}"{more}}}') for id in RECORDS))
+            yield Alike(person, tuple(Probe("case.create", f'{{"folder":"{id}","title":"x"}}') for id in FOLDERS))
+
+
+RECORDS = ("a-1", "a-2", "a-3", "a-4", "a-9")
+"""Foreign by branch and open, foreign by branch and closed, foreign by tenant, of another kind, made up."""
+FOLDERS = ("f-1", "f-2", "f-9")
+
+
+def rows() -> dict[tuple[str, str], dict[str, Any]]:
+    """Rows that are hidden from every clerk of branch one, each in another way."""
+    found = {}
+    for tenant in ("acme", "globex"):
+        for id, more in (("a-1", {}), ("a-2", {"open": False, "level": 4}), ("f-1", {"kind": "folder"})):
+            found[tenant, id] = {**new_case(id, tenant, "two", "hidden"), **more}
+        found[tenant, "a-4"] = {**new_case("a-4", tenant, "two", "hidden"), "kind": "folder"}
+    found["initech", "a-3"] = new_case("a-3", "initech", "one", "hidden")
+    found["initech", "f-2"] = {**new_case("f-2", "initech", "one", "hidden"), "kind": "folder"}
+    return found
+
+
+def parting(runner: Runner, archive: Archive, sets: Iterator[Alike]) -> Iterator[str]:
+    """Every set of probes that does not take one way, and where two of it part."""
+    archive.table = Table(rows())
+    with counted():
+        for each in sets:
+            for probe in each.probes * 2:
+                runner.see(archive, each.person, probe, 0)
+            ways = [
+                lines_of(lambda probe=probe: runner.see(archive, each.person, probe, 0))  # type: ignore[misc]
+                for probe in each.probes
+            ]
+            for probe, way in zip(each.probes[1:], ways[1:], strict=True):
+                found = first_difference(ways[0], way)
+                if found is not None:
+                    yield f"{each.person} {each.probes[0]} and {probe} part: {found}"
