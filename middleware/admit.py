@@ -80,7 +80,7 @@ def _refuse(call: Call) -> Stopped:
     snapshot, name = call.snapshot, call.tool_name
     spec = snapshot.policies.catalog.get(name)
     tool = call.runtime.tools.get(name)
-    opened = snapshot.view(call.caller, name, verdict.today_of(call.context)) is not None
+    opened = snapshot.find(call.caller, name, verdict.today_of(call.context)) is not None
     same = getattr(getattr(tool, "spec", None), "digest", None) == getattr(spec, "digest", None)
     call.trail.add(
         "tool_selected",

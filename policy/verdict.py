@@ -10,10 +10,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from gatewright.policy.complaints import Complaint
-from gatewright.policy.model import Budget, Caller, Duties, JsonObject, ResultCuts
+from gatewright.policy.model import Budget, Caller, Duties, JsonObject, ResultCuts, ToolPolicy
 from gatewright.policy.screening import Candidate, Failure, Screened, Supply, screen
 from gatewright.policy.settlement import Answer, Need, Record, Records, Spent, budget_amount, settle_candidate
 from gatewright.policy.snapshot import Snapshot
@@ -74,6 +74,8 @@ class Verdict:
         return "approval_required" if self.status == "ok" and self.duties.approvals else self.status
 
 
+_CLOSED: Final = ToolPolicy("")
+
 Settling: TypeAlias = "Generator[Need, Answer, Verdict]"
 """A judgement under way: it asks for records and budgets, and ends in a verdict."""
 
@@ -92,11 +94,9 @@ class Facts(Supply, Protocol):
 
 def admit(snapshot: Snapshot, caller: Caller, tool: str, context: JsonObject) -> View | None:
     """Return what *caller* has of *tool*, or None: hidden, off-stage and made-up tools are one case."""
-    view = snapshot.view(caller, tool, today_of(context))
-    policy = snapshot.policies.tools.get(tool)
-    if view is None or policy is None:
-        return None
-    return view if policy.stages is None or context.get("stage") in policy.stages else None
+    stages = snapshot.policies.tools.get(tool, _CLOSED).stages
+    is_on = stages is None or context.get("stage") in stages
+    return snapshot.view(caller, tool if is_on else "", today_of(context))
 
 
 def settle(screened: Screened, supply: Supply, context: JsonObject) -> Settling:

@@ -144,9 +144,9 @@ def _listing(rng: Random, aims: Aims) -> tuple[str, Any, str | None]:
 
 def _errors(rng: Random, aims: Aims) -> tuple[str, Any, str | None]:
     draw = rng.random()
-    if draw < 0.45:
-        return "desk.ping", {} if draw < 0.35 else {"x": 1}, None
-    if draw < 0.7:
+    if draw < 0.6:
+        return "desk.ping", {} if draw < 0.5 else {"x": 1}, None
+    if draw < 0.8:
         return "case.list", {"sort": "branch"}, None
     return _read(rng, aims)
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from cachetools import LRUCache
+
 from noninterference.archive import CLOCK, Archive
 from noninterference.table import Row
 from reference.attempt import Call
@@ -96,10 +98,18 @@ class Oracle:
     def __init__(self, opinion: Opinion, person: Person) -> None:
         self._opinion = opinion
         self._person = person
+        self._seen: LRUCache[tuple[Any, ...], str] = LRUCache(4096)
         self._decided = lru_cache(maxsize=None)(self._decide)
 
     def seen(self, kind: str, tenant: str, id: str, row: Row | None) -> str:
         """All that the person may learn of the row with this id, or of its absence."""
+        key = (kind, tenant, id, None if row is None else tuple(row.values()))
+        found = self._seen.get(key)
+        if found is None:
+            found = self._seen[key] = self._see(kind, tenant, id, row)
+        return found
+
+    def _see(self, kind: str, tenant: str, id: str, row: Row | None) -> str:
         relevant = () if row is None else (row["tenant"], row["branch"], row["open"])
         found: list[Any] = []
         for tool, status, cuts in self._decided(kind, id, relevant):
@@ -108,8 +118,8 @@ class Oracle:
                 continue
             if tool == "case.read":
                 found.append(cut({name: row[name] for name in SHOWN}, cuts)["data"])
-            elif tenant == self._person.tenant:
-                found.append(self._listed(tool, row, cuts))
+            elif tenant == self._person.tenant and (listed := self._listed(tool, row, cuts)) is not None:
+                found.append(listed)
         return json.dumps(found, sort_keys=True)
 
     def is_hidden(self, kind: str, tenant: str, id: str, row: Row | None) -> bool:

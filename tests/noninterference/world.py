@@ -6,16 +6,17 @@ Changes are proposed at random and kept where the oracle says that the person ca
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 from typing import Any
 
 from noninterference.archive import Archive, new_case
 from noninterference.policies import TENANTS, HiddenTool, Setting
-from noninterference.probes import CHANGES, FAMILIES, MADE_UP, Aims, Probe, sequence
+from noninterference.probes import CHANGES, FAMILIES, Aims, Probe, sequence
 from noninterference.table import Key, Row, changed_keys
 from noninterference.view import Opinion, Oracle, Person
 
@@ -30,7 +31,7 @@ PEOPLE = (
 OTHERS = (
     Person("zed", "acme", "clerk", "two"),
     Person("zoe", "acme", "manager", "two"),
-    Person("amy", "globex", "clerk", "one"),
+    *[Person("amy", "globex", "clerk", "one")] * 2,
     Person("yan", "globex", "clerk", "two"),
     Person("yve", "initech", "auditor", "one"),
 )
@@ -160,7 +161,7 @@ def pairs(gallery: Gallery, family: str, seed: int, count: int) -> Iterator[Pair
 def _pair(rng: Random, gallery: Gallery, family: str) -> Pair:
     person = rng.choice(PEOPLE)
     oracle, settings = rng.choice([each for each in gallery.groups(person) for _ in each[1]])
-    rows = _rows(rng)
+    rows = random_rows(rng)
     wanted = CHANGES[family]
     left_setting = rng.choice(settings)
     others = [setting for setting in settings if {*setting.tools} != {*left_setting.tools}] or settings
@@ -178,7 +179,8 @@ def _pair(rng: Random, gallery: Gallery, family: str) -> Pair:
     return Pair(family, person, left, World(right_setting, changed, acts[1]), probes)
 
 
-def _rows(rng: Random) -> dict[Key, Row]:
+def random_rows(rng: Random) -> dict[Key, Row]:
+    """The rows of a world."""
     rows: dict[Key, Row] = {}
     for id in rng.sample(CASE_IDS, 8):
         tenant = rng.choice((*TENANTS, *TENANTS, "acme"))
@@ -196,7 +198,7 @@ def _case(rng: Random, tenant: str, id: str) -> dict[str, Any]:
 
 
 def _hidden_part(rng: Random) -> dict[str, Any]:
-    digits = "".join(rng.choice("0123456789") for _ in range(rng.randrange(3, 17)))
+    digits = "".join(rng.choice("0123456789") for _ in range(rng.choice((3, 3, 7, 16))))
     owner = rng.choice(("ann", "bob", "christopher", "dee"))
     return {"phone": digits, "owner": owner, "card": digits[::-1], "level": rng.randrange(5)}
 
@@ -230,9 +232,10 @@ def _proposed(rng: Random, person: Person, rows: Mapping[Key, Row], kind: str) -
     key = rng.choice(there)
     if draw < 0.5:
         return key, None
-    row = dict(rows[key])
+    part = _hidden_part(rng)
+    name = rng.choice(list(part))
     change: dict[str, Any] = {"title": rng.choice(TITLES), "pages": rng.randrange(1, 99)}
-    return key, row | (change if draw < 0.65 else _hidden_part(rng) if draw < 0.85 else {"branch": "three"})
+    return key, dict(rows[key]) | (change if draw < 0.65 else {name: part[name]} if draw < 0.9 else {"branch": "three"})
 
 
 def _is_unseen(oracle: Oracle, kind: str, key: Key, before: Row | None, after: Row | None) -> bool:
@@ -266,8 +269,9 @@ def _aims(
     )
 
 
-@lru_cache(maxsize=64)
-def _everything(tenant: str) -> Aims:
+@lru_cache(maxsize=1)
+def everything() -> Aims:
+    """Aims at all ids, names and titles that there can be."""
     cases, folders = CASE_IDS, FOLDER_IDS
     return Aims(TOOL_NAMES, cases, folders, TITLES, cases, folders, TITLES, ("op-0", "op-1"))
 
@@ -281,19 +285,35 @@ def _acts(
     wanted: str,
 ) -> tuple[Act, ...]:
     """What others do: mostly what the caller is about to do too, under the same names."""
-    count = rng.randrange(1, 4) if wanted == "acts" else int(rng.random() < 0.15)
+    count = rng.randrange(1, 4) if wanted == "acts" else int(rng.random() < 0.2)
     acts = []
     for _ in range(count):
         person = rng.choice(OTHERS)
-        if rng.random() < 0.7:
+        draw = rng.random()
+        if draw < 0.7:
             probe = rng.choice(probes)
+            probe = probe if draw < 0.35 else _adapted(rng, person, probe, rows)
         else:
-            probe = sequence(rng, rng.choice(list(FAMILIES)), _everything(person.tenant), 1)[0]
+            probe = sequence(rng, rng.choice(list(FAMILIES)), everything(), 1)[0]
         at = 0 if wanted == "acts" and rng.random() < 0.8 else rng.randrange(len(probes))
         act = Act(at, person, probe)
         if all(_is_unknown(oracle, act, each) for each in (rows, changed)):
             acts.append(act)
     return tuple(sorted(acts, key=lambda act: act.at))
+
+
+def _adapted(rng: Random, person: Person, probe: Probe, rows: Mapping[Key, Row]) -> Probe:
+    """*probe* with the ids of things that *person* may have, so that it comes as far as it can."""
+    try:
+        arguments = json.loads(probe.raw)
+    except ValueError:
+        return probe
+    for kind in ("case", "folder"):
+        own = [id for (tenant, id), row in rows.items() if (tenant, row["branch"]) == (person.tenant, person.branch)]
+        fitting = [id for id in own if rows[person.tenant, id]["kind"] == kind]
+        if isinstance(arguments, dict) and kind in arguments and fitting:
+            arguments[kind] = rng.choice(fitting)
+    return replace(probe, raw=json.dumps(arguments))
 
 
 def _is_unknown(oracle: Oracle, act: Act, rows: Mapping[Key, Row]) -> bool:
@@ -309,6 +329,3 @@ def _is_unknown(oracle: Oracle, act: Act, rows: Mapping[Key, Row]) -> bool:
             if key[0] == tenant and key[1] in act.probe.raw
         )
     return True
-
-
-__all__ = ["MADE_UP", "Act", "Gallery", "Pair", "World", "pairs"]
