@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gatewright.middleware import release
+from gatewright.middleware import publish
 from noninterference.leaks import PATHS, Leak
 from noninterference.patch import leaking
 from noninterference.paths import alike, parting
@@ -45,4 +45,4 @@ def _forget(gallery: Gallery) -> None:
     """Empty what the product remembers, so that nothing made with a leak outlives it."""
     for archive in gallery.archives.values():
         archive.guard._runtime.live.snapshot.renew()
-    release._PLANS.clear()
+    publish._PLANS.clear()
