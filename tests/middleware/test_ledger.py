@@ -511,3 +511,31 @@ def test_a_late_line_is_numbered_after_the_rest(ledger: Ledger) -> None:
     ids = {"id": write.trail.call, "interaction": "chat-1", "trace": write.trail.trace}
     ledger.append(event_line("business_committed", 1_796_032_900.0, ids, operation=operation.id, reference=new_id()))
     assert kinds(ledger, write.trail.call)[-1] == "business_committed"
+
+
+def test_a_closed_ledger_starts_nothing_and_what_runs_may_finish(place: str) -> None:
+    """Its store is opened again for the outcome alone."""
+    ledger = Ledger(place, KeyRing.from_secret(SECRET))
+    write = Write("refund-1")
+    operation = start(ledger, write)
+    ledger.close()
+    with pytest.raises(StoreUnavailable):
+        ask(ledger, Write("refund-2"))
+    assert ledger.finish(operation, "succeeded", write.end_line())
+    ledger.close()
+
+
+def test_a_closed_ledger_in_memory_is_gone_for_good() -> None:
+    """It does not come back empty: nothing is started, finished or read."""
+    ledger = Ledger(":memory:", KeyRing.from_secret(SECRET))
+    write = Write("refund-1")
+    operation = start(ledger, write)
+    ledger.close()
+    for what in (
+        lambda: ask(ledger, Write("refund-1")),
+        lambda: ledger.finish(operation, "succeeded", b"{}"),
+        lambda: ledger.operation(operation.id),
+        lambda: list(ledger.iter_lines()),
+    ):
+        with pytest.raises(StoreUnavailable):
+            what()

@@ -130,3 +130,9 @@ def test_what_cannot_be_recorded_before_it_happens_does_not_happen(tmp_path: Pat
     answered = [event for event in shop.journal.events() if event.kind == "call_answered"]
     assert [event.fields["code"] for event in answered] == ["unavailable"]
     shop.guard.close()
+
+
+def test_an_outcome_that_somebody_else_resolved_is_not_told(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger holds another outcome, which stands: the caller is told that nobody can say."""
+    monkeypatch.setattr(shop.guard._runtime.ledger, "finish", lambda *_, **__: False)
+    assert shop.call("basket.pay", operation="resolved-otherwise").status == "unknown"
