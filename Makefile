@@ -10,10 +10,10 @@ demo: $(STAMP)
 	@$(BIN)/python examples/log_query/demo.py
 
 test: static
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-long: static
-	$(BIN)/python -m pytest --long
+	$(BIN)/python -m pytest -n 2 --dist loadfile --long
 
 static: $(STAMP)
 	$(BIN)/ruff format --check .
