@@ -23,8 +23,8 @@ import casbin
 import cedarpy
 from _policies import DEPTH, folder_texts, links, reference, rows, tenant_names
 
+from gatewright.policy.caller import Caller
 from gatewright.policy.folder import DEFAULT_MODEL, load_policies
-from gatewright.policy.model import Caller
 from gatewright.policy.snapshot import compile_snapshot
 from gatewright.policy.source import Source
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from _policies import folder_texts, reference, tool_texts
 
+from gatewright.policy.caller import Caller
 from gatewright.policy.folder import load_policies
-from gatewright.policy.model import Caller
 from gatewright.policy.snapshot import Snapshot, compile_snapshot
 from gatewright.policy.source import Source
 from gatewright.policy.store import Store

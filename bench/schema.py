@@ -22,9 +22,10 @@ import jsonschema
 import jsonschema_rs
 
 from gatewright import Guard
+from gatewright.policy.caller import Caller
 from gatewright.policy.dialect import check_schema, compile_schema
 from gatewright.policy.folder import load_policies
-from gatewright.policy.model import Caller, ToolSpec
+from gatewright.policy.model import ToolSpec
 from gatewright.policy.snapshot import Snapshot, compile_snapshot
 from gatewright.policy.source import Source
 from gatewright.policy.view import caller_key

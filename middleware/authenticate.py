@@ -16,7 +16,7 @@ from gatewright.middleware.failures import Stopped
 from gatewright.middleware.identify import VerifiedTokens
 from gatewright.middleware.results import Unauthenticated
 from gatewright.middleware.unverified import Unverified
-from gatewright.policy.model import Caller
+from gatewright.policy.caller import Caller
 
 __all__ = ["authenticate"]
 

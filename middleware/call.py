@@ -17,7 +17,8 @@ from gatewright.middleware.failures import Stopped, stop
 from gatewright.middleware.interaction import Interaction, Progress
 from gatewright.middleware.record import Trail
 from gatewright.middleware.results import Ok, OkPage, Result
-from gatewright.policy.model import Caller, JsonObject
+from gatewright.policy.caller import Caller
+from gatewright.policy.model import JsonObject
 from gatewright.policy.rendering import Format
 from gatewright.policy.screening import Screened
 from gatewright.policy.snapshot import Snapshot

@@ -17,7 +17,8 @@ from typing import Final
 from gatewright.middleware.delegation import read_actors
 from gatewright.middleware.profiles import Profile, Profiles
 from gatewright.middleware.unverified import Detail, Unverified
-from gatewright.policy.model import Actor, Caller, Json, JsonObject
+from gatewright.policy.caller import Actor, Caller
+from gatewright.policy.model import Json, JsonObject
 
 __all__ = ["caller_digest", "resolve_caller"]
 

@@ -44,7 +44,8 @@ from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import OpenCall, Session
 from gatewright.middleware.steps import BUILT_IN
 from gatewright.middleware.watch import PolicyWatch
-from gatewright.policy.model import Caller, Schema
+from gatewright.policy.caller import Caller
+from gatewright.policy.model import Schema
 from gatewright.policy.rendering import Format
 
 __all__ = ["Guard"]

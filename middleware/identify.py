@@ -17,7 +17,7 @@ from cachetools import LRUCache
 from gatewright.middleware.compact import MAX_TOKEN
 from gatewright.middleware.token import Verifier
 from gatewright.middleware.unverified import Unverified
-from gatewright.policy.model import Caller
+from gatewright.policy.caller import Caller
 
 __all__ = ["VerifiedTokens"]
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from cachetools import TTLCache
 
-from gatewright.policy.model import Caller
+from gatewright.policy.caller import Caller
 from gatewright.policy.rendering import Format
 
 __all__ = ["MOST_FAILURES", "Interaction", "Interactions", "Progress", "Shown"]

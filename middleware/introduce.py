@@ -12,7 +12,7 @@ from gatewright.middleware.call import Call
 from gatewright.middleware.conclude import conclude
 from gatewright.middleware.drive import answer_waits, answer_waits_async
 from gatewright.middleware.failures import Stopped
-from gatewright.policy.model import Caller
+from gatewright.policy.caller import Caller
 
 __all__ = ["introduce", "introduce_async"]
 

@@ -23,7 +23,7 @@ from gatewright.middleware.token import build_verifier
 from gatewright.policy.cases import check_probes
 from gatewright.policy.errors import Finding, Misuse, Place, PolicyInvalid
 from gatewright.policy.folder import DEFERRED, load_policies
-from gatewright.policy.model import PolicySet
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.revisions import Kept, Revisions
 from gatewright.policy.snapshot import Snapshot, compile_snapshot
 from gatewright.policy.source import Source, read_folder

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, 
 
 from gatewright.middleware.tables import approval, approval_vote
 from gatewright.policy.approver import Approvable
-from gatewright.policy.model import Approval
+from gatewright.policy.toolfile import Approval
 
 __all__ = [
     "Parked",

@@ -17,10 +17,11 @@ from gatewright.middleware.results import Ok, OkPage
 from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.cuts import CutResult, cut_result, cut_schema, has_cuts
 from gatewright.policy.dialect import compile_schema
-from gatewright.policy.model import Conditions, Json, JsonObject, ResultCuts, Schema, ToolSpec
+from gatewright.policy.model import Conditions, Json, JsonObject, Schema, ToolSpec
 from gatewright.policy.pointers import format_pointer
 from gatewright.policy.published import flat_root
 from gatewright.policy.references import Lookup
+from gatewright.policy.toolfile import ResultCuts
 
 __all__ = ["STAMPS", "ReleasePlan", "hides_cursor", "plan_release", "published_schema"]
 

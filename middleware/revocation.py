@@ -19,8 +19,8 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 from gatewright.middleware.stores import storable
 from gatewright.middleware.tables import revocation
 from gatewright.middleware.transactions import Transaction, Transactions
+from gatewright.policy.caller import Caller
 from gatewright.policy.errors import Misuse
-from gatewright.policy.model import Caller
 
 __all__ = ["CHANNEL", "LONGEST", "REVOCATIONS", "Revocation", "RevocationKind", "Revocations"]
 

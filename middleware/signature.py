@@ -21,9 +21,10 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from gatewright.middleware.coercion import coercion
 from gatewright.middleware.page import Stamped
 from gatewright.middleware.scope import RowScope
+from gatewright.policy.caller import Caller
 from gatewright.policy.definitions import pointed_at, rebuild, with_definitions
 from gatewright.policy.errors import Misuse
-from gatewright.policy.model import Caller, Json, Schema
+from gatewright.policy.model import Json, Schema
 
 __all__ = ["Parameter", "Signature", "base_schema", "read_signature", "result_schema"]
 

@@ -14,8 +14,9 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from gatewright.middleware.tables import spending
-from gatewright.policy.model import Budget, Caller
+from gatewright.policy.caller import Caller
 from gatewright.policy.settlement import Spent
+from gatewright.policy.toolfile import Budget
 
 __all__ = ["Charge", "budget_locks", "charge_of", "fits", "give_back", "spend", "spent"]
 

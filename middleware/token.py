@@ -23,8 +23,9 @@ from gatewright.middleware.issuers import locate, read_profiles
 from gatewright.middleware.keyset import Fetch, Key, KeySource, KeysRead, KeyUnfit, RemoteKeys, StaticKeys, read_keys
 from gatewright.middleware.profiles import Profile, Profiles
 from gatewright.middleware.unverified import Unverified
+from gatewright.policy.caller import Caller
 from gatewright.policy.errors import Finding, Place, PolicyInvalid
-from gatewright.policy.model import Caller, JsonObject, Names
+from gatewright.policy.model import JsonObject, Names
 from gatewright.policy.validator import thaw
 
 __all__ = ["Verifier", "build_verifier", "import_key"]

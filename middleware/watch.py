@@ -18,7 +18,7 @@ from gatewright.middleware.record import event_line
 from gatewright.middleware.registration import Tool
 from gatewright.policy.changes import count_changes
 from gatewright.policy.errors import Finding, GatewrightError
-from gatewright.policy.model import PolicySet
+from gatewright.policy.policyset import PolicySet
 
 __all__ = ["PolicyWatch"]
 

@@ -12,8 +12,10 @@ from typing import Final
 
 from gatewright.policy.definitions import as_text
 from gatewright.policy.formats import Findings
-from gatewright.policy.model import ArgumentCut, Entry, Limit, Link, Names, Pointer, TenantPolicy, ToolPolicy, ToolSpec
+from gatewright.policy.model import Link, Names, Pointer, ToolSpec
 from gatewright.policy.narrowing import MOST_ALTERNATIVES
+from gatewright.policy.policyset import TenantPolicy
+from gatewright.policy.toolfile import ArgumentCut, Entry, Limit, ToolPolicy
 
 __all__ = ["check_alternatives"]
 

@@ -11,10 +11,12 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gatewright.policy.caller import Caller
 from gatewright.policy.conditions import ConditionSet
-from gatewright.policy.model import Approval, Caller, Json
+from gatewright.policy.model import Json
 from gatewright.policy.references import MISSING, Missing
 from gatewright.policy.snapshot import Snapshot
+from gatewright.policy.toolfile import Approval
 
 __all__ = ["Approvable", "Standby", "is_approved", "weigh_approver"]
 

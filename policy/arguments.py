@@ -14,9 +14,10 @@ from gatewright.policy.declared import BEFORE_RECORDS, Declared
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Node
 from gatewright.policy.knowledge import Known
-from gatewright.policy.model import ArgumentCut, Json, Pointer
+from gatewright.policy.model import Json, Pointer
 from gatewright.policy.pointers import parse_pointer
 from gatewright.policy.references import EARLY
+from gatewright.policy.toolfile import ArgumentCut
 
 __all__ = ["read_arguments"]
 

@@ -11,7 +11,8 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-from gatewright.policy.model import Actor, Caller, Json, JsonObject
+from gatewright.policy.caller import Actor, Caller
+from gatewright.policy.model import Json, JsonObject
 from gatewright.policy.screening import Supply
 from gatewright.policy.situations import Situation
 

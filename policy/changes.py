@@ -11,8 +11,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from gatewright.policy.errors import Place
-from gatewright.policy.model import Entry, Limit, PolicySet
 from gatewright.policy.pacing import in_slices
+from gatewright.policy.policyset import PolicySet
+from gatewright.policy.toolfile import Entry, Limit
 
 __all__ = ["Change", "Changes", "count_changes"]
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from gatewright.policy.masks import mask_value
-from gatewright.policy.model import Conditions, Json, JsonObject, Pointer, ResultCuts, Schema
+from gatewright.policy.model import Conditions, Json, JsonObject, Pointer, Schema
 from gatewright.policy.pruning import children
 from gatewright.policy.published import ShownTree, cut_published, descend, shown_tree
+from gatewright.policy.toolfile import ResultCuts
 
 __all__ = ["CutResult", "Satisfies", "cut_result", "cut_schema", "has_cuts", "unfit_pointers"]
 

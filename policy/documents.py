@@ -16,7 +16,7 @@ from gatewright.policy.entries import read_about, read_entry, read_limit
 from gatewright.policy.errors import Place
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Findings, Node
-from gatewright.policy.model import Limit, ToolPolicy
+from gatewright.policy.toolfile import Limit, ToolPolicy
 
 __all__ = ["Documents", "check_ids"]
 

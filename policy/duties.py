@@ -12,7 +12,7 @@ from gatewright.policy.declared import Declared, read_conditions
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Node
 from gatewright.policy.knowledge import widened
-from gatewright.policy.model import Approval, Budget, Duties
+from gatewright.policy.toolfile import Approval, Budget, Duties
 
 __all__ = ["read_duties"]
 

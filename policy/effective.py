@@ -11,8 +11,11 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.engine import Engine, Standing, compile_engine
-from gatewright.policy.model import Actor, Caller, Entry, Limit, Link, Membership, PolicySet, Rule
+from gatewright.policy.model import Link, Membership, Rule
+from gatewright.policy.policyset import PolicySet
+from gatewright.policy.toolfile import Entry, Limit
 from gatewright.policy.view import applies
 
 __all__ = ["EFFECTIVE_FILE", "IN_PRODUCTION", "effective_text"]

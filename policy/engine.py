@@ -14,14 +14,16 @@ from typing import Final, Protocol
 
 from cachetools import LRUCache
 
+from gatewright.policy.caller import Caller
 from gatewright.policy.decision import DENIED, Decision, Granted
 from gatewright.policy.errors import Finding, Place, PolicyInvalid
 from gatewright.policy.forking import renew_after_fork
 from gatewright.policy.index import Index
 from gatewright.policy.matcher import Model, check_distribution, read_model
-from gatewright.policy.model import Caller, Names, PolicySet
+from gatewright.policy.model import Names
 from gatewright.policy.operators import FAULTS
 from gatewright.policy.pacing import in_slices
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.scan import Scan
 from gatewright.policy.standing import Roles, Standing
 

@@ -15,7 +15,8 @@ from gatewright.policy.duties import read_duties
 from gatewright.policy.excerpt import read_excerpt
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Node
-from gatewright.policy.model import Conditions, Entry, JsonObject, Limit
+from gatewright.policy.model import Conditions, JsonObject
+from gatewright.policy.toolfile import Entry, Limit
 
 __all__ = ["read_about", "read_entry", "read_limit"]
 

@@ -14,8 +14,9 @@ from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Node
 from gatewright.policy.knowledge import Known
 from gatewright.policy.masks import MASKS
-from gatewright.policy.model import Conditions, Pointer, ResultCuts
+from gatewright.policy.model import Conditions, Pointer
 from gatewright.policy.pointers import parse_pointer
+from gatewright.policy.toolfile import ResultCuts
 
 __all__ = ["read_excerpt"]
 

@@ -13,8 +13,9 @@ from typing import Final
 from gatewright.policy.errors import Place
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Node
-from gatewright.policy.model import JsonObject, Names, Schema, ToolPolicy
+from gatewright.policy.model import JsonObject, Names, Schema
 from gatewright.policy.stages import STAGES
+from gatewright.policy.toolfile import ToolPolicy
 
 __all__ = ["STATUSES", "Expectations"]
 

@@ -14,7 +14,8 @@ from typing import Final
 
 from gatewright.policy.errors import Finding, PolicyInvalid
 from gatewright.policy.matcher import read_model
-from gatewright.policy.model import Link, Membership, PolicySet, Rule
+from gatewright.policy.model import Link, Membership, Rule
+from gatewright.policy.policyset import PolicySet
 
 __all__ = ["export_casbin"]
 

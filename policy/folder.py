@@ -27,13 +27,15 @@ from gatewright.policy.identity import Identity, read_identity
 from gatewright.policy.knowledge import ANY
 from gatewright.policy.layout import Layout
 from gatewright.policy.matcher import read_layout, read_model
-from gatewright.policy.model import JsonObject, Names, PolicySet, TenantPolicy, ToolPolicy, ToolSpec
+from gatewright.policy.model import JsonObject, Names, ToolSpec
 from gatewright.policy.names import NO_NAMES, check_delegated, read_names
 from gatewright.policy.pacing import breathe, uncollected
 from gatewright.policy.paths import check_paths, tenant_of
+from gatewright.policy.policyset import PolicySet, TenantPolicy
 from gatewright.policy.rows import RowSet, check_groups, read_rows
 from gatewright.policy.source import Source
 from gatewright.policy.tenants import Delegated, read_settings, read_tenant_limits
+from gatewright.policy.toolfile import ToolPolicy
 from gatewright.policy.uses import Uses
 from gatewright.policy.vocabulary import Vocabulary
 

@@ -14,9 +14,10 @@ from gatewright.policy.cells import Cells, Key, Table
 from gatewright.policy.decision import DENIED, Asked, Decision
 from gatewright.policy.grants import Grants
 from gatewright.policy.groups import Groups
-from gatewright.policy.model import PolicySet, Rule
+from gatewright.policy.model import Rule
 from gatewright.policy.pacing import in_slices
 from gatewright.policy.plan import Plan
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.spellings import Spellings
 from gatewright.policy.standing import EVERYONE, Roles, Standing
 

@@ -1,8 +1,7 @@
 """
-The nouns of the policy half: what a policies folder says and what one call is judged by, as frozen records.
+What do rows, names.yaml and the catalog state? The plain records, and the JSON, that everything else is made of.
 
-Built by `folder` (policy files), `catalog` (tools) and `token` (callers); read by everything else. No behaviour
-beyond what can be derived from the fields.
+Built by `rows`, `names` and `catalog`; read by everything. No behaviour beyond what can be derived from the fields.
 """
 
 from __future__ import annotations
@@ -10,37 +9,24 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from gatewright.policy.errors import Finding, Place
+from gatewright.policy.errors import Place
 
 __all__ = [
-    "Actor",
-    "Approval",
-    "ArgumentCut",
-    "Budget",
     "Calendar",
-    "Caller",
     "Conditions",
     "Delegation",
-    "Duties",
-    "Entry",
     "FactSpec",
     "Json",
     "JsonObject",
-    "Limit",
     "Link",
     "Membership",
     "Names",
     "Pointer",
-    "PolicySet",
     "ResourceSpec",
-    "ResultCuts",
     "Rule",
     "Schema",
-    "TenantPolicy",
-    "ToolPolicy",
     "ToolSpec",
 ]
 
@@ -52,46 +38,6 @@ Pointer: TypeAlias = "tuple[str, ...]"
 
 Conditions: TypeAlias = "Mapping[str, Schema]"
 """Name → JSON Schema with `$use` already put in; references (`{"$identity": …}`) still stand in it."""
-
-_EMPTY: Mapping[str, Json] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """
-    The agent acting for the subject (`act` claim, RFC 8693 section 4.1); only the outermost decides.
-
-    *prior* are the ids of those it acts for in turn, the nearest first: history, recorded and never asked.
-    """
-
-    id: str
-    roles: frozenset[str] = frozenset()
-    prior: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """
-    The resolved record of one verified token.
-
-    *subject* is what `subject:` rows and `$identity: subject` mean. *claims* are the declared further claims only.
-    *issued_at* and *expires_at* are in seconds since the epoch: the token identifies its caller while the time is
-    before *expires_at*, which has the profile's leeway in it. *session* is the issuer's session (`sid`), "" where it
-    names none. *key* names everything of the caller that can change a decision: two callers with equal keys are
-    decided alike; it is computed by whoever builds the caller.
-    """
-
-    subject: str
-    tenant: str
-    roles: frozenset[str]
-    actor: Actor | None = None
-    claims: JsonObject = field(default_factory=lambda: _EMPTY, hash=False)
-    token_id: str = ""
-    issuer: str = ""
-    expires_at: float = 0.0
-    key: bytes = b""
-    issued_at: float = 0.0
-    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,152 +177,3 @@ class ToolSpec:
     context: Mapping[str, Schema] = field(default_factory=dict)
     digest: str = ""
     schema_source: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentCut:
-    """
-    What an entry or limit does to one argument.
-
-    *how* is `hidden`, `pin` (*value*: JSON or a reference) or `narrow` (*schema*: keywords, with references; empty
-    for `{}`). *granted* is the (type, action) of `$granted`. *forbidden* says `on_violation: forbidden` stands there.
-    *texts* holds description, examples and default where given.
-    """
-
-    how: Literal["hidden", "pin", "narrow"]
-    value: Json = None
-    schema: Schema = field(default_factory=dict)
-    granted: tuple[str, str] | None = None
-    forbidden: bool = False
-    texts: JsonObject = field(default_factory=dict)
-    place: Place | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Approval:
-    """Who must approve: any one of the roles *by*, *count* distinct approvers, *within* seconds, *where* holds."""
-
-    by: tuple[str, ...]
-    count: int = 1
-    within: float = 900.0
-    where: Conditions = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """At most *calls* executed calls, and at most *maximum* as the total of *sum*, *per* whom, in *window* seconds."""
-
-    per: Literal["subject", "tenant", "actor"]
-    window: float
-    calls: int | None = None
-    sum: str | None = None
-    maximum: float | None = None
-    id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Duties:
-    """What must be done with an allow; of an entry and all its limits together. *timeout* is in seconds."""
-
-    approvals: tuple[Approval, ...] = ()
-    reason: bool = False
-    budgets: tuple[Budget, ...] = ()
-    notify: tuple[str, ...] = ()
-    timeout: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ResultCuts:
-    """
-    How a result is cut, in this order: only_if, keep, show or hidden, mask, rows.
-
-    *mask* maps a pointer to `redact`, `last4`, `prefix2`, `year` or `hash`. *show* is None where not given.
-    """
-
-    only_if: Conditions = field(default_factory=dict)
-    keep: Mapping[Pointer, Conditions] = field(default_factory=dict)
-    show: tuple[Pointer, ...] | None = None
-    hidden: tuple[Pointer, ...] = ()
-    mask: Mapping[Pointer, str] = field(default_factory=dict)
-    rows: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """An item of `limits`: it takes, and every one that applies must accept. *tenant* is whose folder it came from."""
-
-    id: str
-    place: Place
-    roles: frozenset[str] | None = None
-    actors: frozenset[str] | None = None
-    entries: frozenset[str] | None = None
-    unless: Mapping[str, Mapping[str, Json]] | None = None
-    arguments: Mapping[Pointer, ArgumentCut] = field(default_factory=dict)
-    facts: Conditions = field(default_factory=dict)
-    context: Conditions = field(default_factory=dict)
-    resource: Mapping[str, Conditions] = field(default_factory=dict)
-    state: Mapping[str, Conditions] = field(default_factory=dict)
-    duties: Duties = field(default_factory=Duties)
-    tenant: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An item of `allow`: it gives, and the first that accepts decides."""
-
-    id: str
-    place: Place
-    roles: tuple[str, ...]
-    arguments: Mapping[Pointer, ArgumentCut] = field(default_factory=dict)
-    facts: Conditions = field(default_factory=dict)
-    context: Conditions = field(default_factory=dict)
-    resource: Mapping[str, Conditions] = field(default_factory=dict)
-    state: Mapping[str, Conditions] = field(default_factory=dict)
-    duties: Duties = field(default_factory=Duties)
-    result: ResultCuts = field(default_factory=ResultCuts)
-    refusal: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolPolicy:
-    """All that the tool files say of one tool. *stages* None: any; *allow* None: no allow list, open to nobody."""
-
-    tool: str
-    stages: frozenset[str] | None = None
-    limits: tuple[Limit, ...] = ()
-    allow: tuple[Entry, ...] | None = None
-    refusal: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TenantPolicy:
-    """One tenant's folder: its limits by tool, and its settings with the defaults of names.yaml filled in."""
-
-    limits: Mapping[str, tuple[Limit, ...]] = field(default_factory=dict)
-    settings: JsonObject = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class PolicySet:
-    """
-    A whole policies folder, read and checked.
-
-    *revision* is the content hash of everything that decides. *tenants* has every declared tenant; *any_tenant*
-    stands for those that an issuer may assert by pattern. *profiles* is identity.yaml as plain data, checked for
-    shape (`token` gives it meaning). *tests* holds the test files as data. *warnings* are findings that do not keep
-    the folder from loading.
-    """
-
-    revision: str
-    model: str
-    names: Names
-    rules: tuple[Rule, ...]
-    links: tuple[Link, ...]
-    memberships: tuple[Membership, ...]
-    tools: Mapping[str, ToolPolicy]
-    catalog: Mapping[str, ToolSpec]
-    tenants: Mapping[str, TenantPolicy]
-    profiles: JsonObject
-    any_tenant: TenantPolicy = field(default_factory=TenantPolicy)
-    tests: Mapping[str, JsonObject] = field(default_factory=dict)
-    warnings: tuple[Finding, ...] = ()

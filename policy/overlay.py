@@ -14,10 +14,11 @@ from typing import Protocol, cast
 
 from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.dialect import compile_schema
-from gatewright.policy.model import ArgumentCut, Json, Pointer, Schema
+from gatewright.policy.model import Json, Pointer, Schema
 from gatewright.policy.narrowing import imply_types
 from gatewright.policy.placing import Placing
 from gatewright.policy.references import EARLY, Lookup, has_references, substitute
+from gatewright.policy.toolfile import ArgumentCut
 
 __all__ = ["Grants", "Late", "Overlays", "lay_over", "unfold"]
 

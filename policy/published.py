@@ -13,8 +13,9 @@ from typing import Final, TypeAlias, cast
 
 from gatewright.policy.definitions import split_definitions, with_definitions
 from gatewright.policy.masks import mask_schema
-from gatewright.policy.model import Json, Pointer, ResultCuts, Schema
+from gatewright.policy.model import Json, Pointer, Schema
 from gatewright.policy.pruning import resolve
+from gatewright.policy.toolfile import ResultCuts
 
 __all__ = ["ShownTree", "cut_published", "descend", "flat_root", "shown_tree"]
 

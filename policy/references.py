@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from gatewright.policy.model import Caller, Json, JsonObject, Schema
+from gatewright.policy.caller import Caller
+from gatewright.policy.model import Json, JsonObject, Schema
 
 __all__ = ["EARLY", "KINDS", "MISSING", "Lookup", "Missing", "Unfilled", "early_lookup", "has_references", "substitute"]
 

@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 from gatewright.policy.decision import DENIED, Asked, Decision
 from gatewright.policy.groups import Groups
-from gatewright.policy.model import PolicySet, Rule
+from gatewright.policy.model import Rule
 from gatewright.policy.pacing import in_slices
 from gatewright.policy.plan import Plan
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.predicate import Predicate
 from gatewright.policy.standing import Roles, Standing
 

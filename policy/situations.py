@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from gatewright.policy.calendars import context_at
+from gatewright.policy.caller import Caller
 from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.cuts import CutResult, cut_result
-from gatewright.policy.model import Budget, Caller, Conditions, Json, JsonObject, Schema, ToolSpec
+from gatewright.policy.model import Conditions, Json, JsonObject, Schema, ToolSpec
 from gatewright.policy.references import Unfilled, substitute
 from gatewright.policy.screening import Supply, call_lookup
 from gatewright.policy.settlement import NOT_LOADED, Record, Spent
 from gatewright.policy.snapshot import Snapshot
+from gatewright.policy.toolfile import Budget
 from gatewright.policy.verdict import Verdict, judge
 from gatewright.policy.view import View
 

@@ -14,9 +14,10 @@ from typing import TypeVar, cast
 
 from cachetools import LRUCache
 
+from gatewright.policy.caller import Caller
 from gatewright.policy.engine import Engine, compile_engine
 from gatewright.policy.forking import renew_after_fork
-from gatewright.policy.model import Caller, PolicySet
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.view import View, caller_key, open_view
 
 __all__ = ["Snapshot", "compile_snapshot"]

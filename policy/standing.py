@@ -12,7 +12,9 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import Final
 
-from gatewright.policy.model import Caller, Link, PolicySet
+from gatewright.policy.caller import Caller
+from gatewright.policy.model import Link
+from gatewright.policy.policyset import PolicySet
 
 __all__ = ["EVERYONE", "Roles", "Standing"]
 

@@ -15,25 +15,13 @@ from typing import cast
 from gatewright.policy.conditions import NO_CONDITIONS, ConditionSet
 from gatewright.policy.dialect import SchemaValidator, compile_schema
 from gatewright.policy.filling import Filling, schema_defaults
-from gatewright.policy.model import (
-    Approval,
-    ArgumentCut,
-    Budget,
-    Conditions,
-    Duties,
-    Entry,
-    Json,
-    Limit,
-    Pointer,
-    ResultCuts,
-    Schema,
-    ToolSpec,
-)
+from gatewright.policy.model import Conditions, Json, Pointer, Schema, ToolSpec
 from gatewright.policy.narrowing import narrow
 from gatewright.policy.overlay import Grants, Late, Overlays, lay_over, unfold
 from gatewright.policy.placing import ask_at
 from gatewright.policy.pruning import adjust, prune
 from gatewright.policy.references import EARLY, Lookup, Unfilled, substitute
+from gatewright.policy.toolfile import Approval, ArgumentCut, Budget, Duties, Entry, Limit, ResultCuts
 
 __all__ = [
     "REASON",

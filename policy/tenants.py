@@ -16,8 +16,9 @@ from gatewright.policy.entries import read_limit
 from gatewright.policy.errors import Place
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Findings, Node
-from gatewright.policy.model import Json, JsonObject, Limit, Membership, Names, Rule, Schema, ToolPolicy, ToolSpec
+from gatewright.policy.model import Json, JsonObject, Membership, Names, Rule, Schema, ToolSpec
 from gatewright.policy.rows import RowSet
+from gatewright.policy.toolfile import Limit, ToolPolicy
 from gatewright.policy.validator import compile_schema
 
 __all__ = ["Delegated", "read_settings", "read_tenant_limits"]

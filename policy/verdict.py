@@ -12,12 +12,14 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias
 
+from gatewright.policy.caller import Caller
 from gatewright.policy.complaints import Complaint
-from gatewright.policy.model import Budget, Caller, Duties, JsonObject, ResultCuts, ToolPolicy
+from gatewright.policy.model import JsonObject
 from gatewright.policy.screening import Candidate, Failure, Screened, Supply, screen
 from gatewright.policy.settlement import Answer, Need, Record, Records, Spent, budget_amount, settle_candidate
 from gatewright.policy.snapshot import Snapshot
 from gatewright.policy.stages import STAGES, Stage
+from gatewright.policy.toolfile import Budget, Duties, ResultCuts, ToolPolicy
 from gatewright.policy.view import View
 
 __all__ = [

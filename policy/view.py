@@ -13,14 +13,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, cast
 
+from gatewright.policy.caller import Caller
 from gatewright.policy.dialect import SchemaValidator, compile_schema
 from gatewright.policy.digests import digest_of
 from gatewright.policy.engine import Engine, Standing
-from gatewright.policy.model import Caller, Json, JsonObject, Limit, PolicySet, Schema, ToolPolicy, ToolSpec
+from gatewright.policy.model import Json, JsonObject, Schema, ToolSpec
 from gatewright.policy.narrowing import any_of, narrow
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.references import Lookup, Unfilled, early_lookup
 from gatewright.policy.strict import Nulls, make_strict
 from gatewright.policy.template import OpenEntry, open_entry, with_reason
+from gatewright.policy.toolfile import Limit, ToolPolicy
 
 __all__ = ["View", "applies", "caller_key", "open_view"]
 

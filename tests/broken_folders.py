@@ -21,7 +21,8 @@ from gatewright.policy.effective import EFFECTIVE_FILE, effective_text
 from gatewright.policy.errors import Finding, PolicyInvalid
 from gatewright.policy.folder import load_policies
 from gatewright.policy.formats import Findings, Node, read_documents
-from gatewright.policy.model import PolicySet, ToolSpec
+from gatewright.policy.model import ToolSpec
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.snapshot import compile_snapshot
 from gatewright.policy.source import Source
 from reference.decide import decide

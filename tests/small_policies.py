@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.engine import Engine, compile_engine
 from gatewright.policy.folder import load_policies
-from gatewright.policy.model import Actor, Caller, PolicySet, ToolSpec
+from gatewright.policy.model import ToolSpec
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.source import Source
 
 TODAY = dt.date(2026, 9, 30)

@@ -12,7 +12,7 @@ from gatewright.middleware.bearer import BearerAnswer, BearerRefused, Challenge,
 from gatewright.middleware.failures import CallUnauthenticated
 from gatewright.middleware.guard import Guard
 from gatewright.middleware.results import Unauthenticated
-from gatewright.policy.model import Caller
+from gatewright.policy.caller import Caller
 
 __all__ = ["bearer_session"]
 

@@ -8,8 +8,8 @@ from gatewright.middleware.page import Page, Stamped
 from gatewright.middleware.registration import Fact, Resource
 from gatewright.middleware.scope import RowScope
 from gatewright.middleware.seal import KeyRing
+from gatewright.policy.caller import Caller
 from gatewright.policy.errors import GatewrightError, Invalid, Misuse, PolicyInvalid
-from gatewright.policy.model import Caller
 
 __all__ = [
     "Caller",

@@ -13,10 +13,11 @@ import casbin
 import pytest
 
 from commands import run
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.catalog import spec_from_json
 from gatewright.policy.engine import Engine, compile_engine
 from gatewright.policy.folder import load_policies
-from gatewright.policy.model import Actor, Caller, PolicySet
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.source import read_folder
 from worlds.reader import World
 from worlds.shelf import worlds

@@ -13,7 +13,7 @@ from crafting import NOW, login, names, no_file, partner, verifier
 from gatewright.middleware.claims import caller_digest, resolve_caller
 from gatewright.middleware.token import build_verifier
 from gatewright.middleware.unverified import Unverified
-from gatewright.policy.model import Actor, Caller
+from gatewright.policy.caller import Actor, Caller
 
 
 def caller(**claims: Any) -> Caller:

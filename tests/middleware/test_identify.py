@@ -11,7 +11,7 @@ from crafting import NOW, login, names, no_file, partner, verifier
 from gatewright.middleware.identify import VerifiedTokens
 from gatewright.middleware.token import Verifier, build_verifier
 from gatewright.middleware.unverified import Unverified
-from gatewright.policy.model import Caller
+from gatewright.policy.caller import Caller
 from gatewright.testing import FakeClock, FakeIssuer
 
 

@@ -9,7 +9,7 @@ import pytest
 from desk import Desk, open_desk, open_one
 from gatewright import Fact, Failed
 from gatewright.middleware.interaction import Interaction, Interactions, Shown
-from gatewright.policy.model import Caller
+from gatewright.policy.caller import Caller
 
 WRONG = {"text": 7}
 RIGHT = {"text": "x"}

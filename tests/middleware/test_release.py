@@ -15,8 +15,9 @@ from gatewright.middleware.publish import plan_release, published_schema
 from gatewright.middleware.release import plain_value, release_stored, release_value
 from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result
 from gatewright.policy.dialect import check_schema, compile_schema
-from gatewright.policy.model import Json, ResultCuts, Schema, ToolSpec
+from gatewright.policy.model import Json, Schema, ToolSpec
 from gatewright.policy.references import MISSING, Missing
+from gatewright.policy.toolfile import ResultCuts
 
 KEY = b"tenant key"
 

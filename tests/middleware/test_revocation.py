@@ -21,8 +21,8 @@ from gatewright.middleware.revocation import LONGEST
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.starts import Refused, Started
 from gatewright.middleware.stores import StoreUnavailable
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.errors import Misuse
-from gatewright.policy.model import Actor, Caller
 from gatewright.testing import FakeClock
 
 NOW = 1_796_032_800.0

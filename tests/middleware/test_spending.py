@@ -11,8 +11,9 @@ import pytest
 from gatewright import Guard, KeyRing, NoEffect
 from gatewright.middleware.ledger import Ledger
 from gatewright.middleware.spending import Charge, charge_of
-from gatewright.policy.model import Actor, Budget, Caller
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.settlement import Spent
+from gatewright.policy.toolfile import Budget
 from gatewright.testing import FakeClock, FakeIssuer
 
 DAY = Budget("subject", 86_400.0, calls=2, sum="amount", maximum=100.0, id="pay:every:0")

@@ -17,9 +17,9 @@ import pytest
 from crafting import NOW, craft, hmac_token, login, names, no_file, partner, read_corpus, verifier
 from gatewright.middleware.token import Verifier, build_verifier
 from gatewright.middleware.unverified import Detail, Reason, Unverified
+from gatewright.policy.caller import Caller
 from gatewright.policy.errors import PolicyInvalid
 from gatewright.policy.folder import load_policies
-from gatewright.policy.model import Caller
 from gatewright.policy.source import Source
 from gatewright.testing import FakeClock, FakeIssuer, encode_part
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from gatewright.policy.approver import Approvable, is_approved, weigh_approver
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.folder import load_policies
-from gatewright.policy.model import Actor, Approval, Caller
 from gatewright.policy.snapshot import Snapshot, compile_snapshot
 from gatewright.policy.source import Source
+from gatewright.policy.toolfile import Approval
 from small_policies import spec
 
 DAY = dt.date(2026, 10, 28)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from gatewright.policy.cuts import CutResult, cut_result, cut_schema, has_cuts, unfit_pointers
 from gatewright.policy.dialect import compile_schema
-from gatewright.policy.model import Conditions, Json, JsonObject, Pointer, ResultCuts, Schema
+from gatewright.policy.model import Conditions, Json, JsonObject, Pointer, Schema
 from gatewright.policy.pointers import parse_pointer, read
+from gatewright.policy.toolfile import ResultCuts
 
 KEY = b"tenant key"
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.catalog import spec_from_json
 from gatewright.policy.effective import IN_PRODUCTION, effective_text
 from gatewright.policy.engine import compile_engine
 from gatewright.policy.folder import load_policies
-from gatewright.policy.model import Actor, Caller, PolicySet
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.source import Source, read_folder
 from small_policies import CATALOG, names_yaml
 from worlds.reader import World

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.engine import Engine, Granted, compile_engine
-from gatewright.policy.model import Actor, Caller
 from small_policies import TODAY, caller, engine_of, may, policies_of
 
 VIEWER = "p, viewer, *, logs.query, call, allow\n"

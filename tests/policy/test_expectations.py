@@ -6,7 +6,8 @@ from gatewright.policy.errors import Place
 from gatewright.policy.expectations import Expectations
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Findings, read_documents
-from gatewright.policy.model import Delegation, Entry, Names, ToolPolicy
+from gatewright.policy.model import Delegation, Names
+from gatewright.policy.toolfile import Entry, ToolPolicy
 
 NAMES = Names(
     {"agent": frozenset(), "supervisor": frozenset()},

@@ -11,8 +11,10 @@ import pytest
 from gatewright.policy.catalog import render_spec, spec_from_json, spec_path
 from gatewright.policy.errors import PolicyInvalid
 from gatewright.policy.folder import DEFAULT_MODEL, DEFERRED, load_policies
-from gatewright.policy.model import Approval, Budget, PolicySet, ResultCuts, ToolSpec
+from gatewright.policy.model import ToolSpec
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.source import Source
+from gatewright.policy.toolfile import Approval, Budget, ResultCuts
 from shared_data import shared
 from worlds.reader import World
 from worlds.shelf import SHARED, world_named, worlds

@@ -6,8 +6,8 @@ import datetime as dt
 
 import pytest
 
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.decision import DENIED
-from gatewright.policy.model import Actor, Caller
 from small_policies import TODAY, caller, engine_of
 
 COPILOT = Actor("bot", frozenset({"copilot"}))

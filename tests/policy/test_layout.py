@@ -9,7 +9,7 @@ from gatewright.policy.errors import PolicyInvalid
 from gatewright.policy.folder import DEFAULT_MODEL, load_policies
 from gatewright.policy.layout import POLICY_COLUMNS, Layout
 from gatewright.policy.matcher import read_layout, read_model
-from gatewright.policy.model import PolicySet
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.source import Source
 from small_policies import CATALOG, TODAY, caller, may, names_yaml
 

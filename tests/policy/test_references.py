@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.policy.model import Caller, Json
+from gatewright.policy.caller import Caller
+from gatewright.policy.model import Json
 from gatewright.policy.references import EARLY, MISSING, Missing, Unfilled, early_lookup, has_references, substitute
 
 AMY = Caller("amy", "zurich", frozenset({"agent"}), claims={"branch": "zh1", "limit": 1000, "empty": "", "flag": True})

@@ -7,11 +7,12 @@ from typing import cast
 
 import pytest
 
+from gatewright.policy.caller import Actor
 from gatewright.policy.engine import Engine, Granted, compile_engine
 from gatewright.policy.errors import PolicyInvalid
 from gatewright.policy.folder import DEFAULT_MODEL
-from gatewright.policy.model import Actor, PolicySet
 from gatewright.policy.plan import plan_lookup
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.predicate import FIELDS, Predicate
 from gatewright.policy.scan import Scan
 from gatewright.policy.standing import Roles

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from gatewright.policy import standing as room
-from gatewright.policy.model import Actor
+from gatewright.policy.caller import Actor
 from gatewright.policy.standing import EVERYONE, Roles
 from small_policies import TODAY, caller, engine_of, may, policies_of
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from gatewright.policy.caller import Caller
 from gatewright.policy.errors import Place
-from gatewright.policy.model import ArgumentCut, Caller, Duties, Entry, Json, Limit, Pointer, Schema, ToolSpec
+from gatewright.policy.model import Json, Pointer, Schema, ToolSpec
 from gatewright.policy.references import Unfilled, early_lookup
 from gatewright.policy.template import OpenEntry, open_entry
+from gatewright.policy.toolfile import ArgumentCut, Duties, Entry, Limit
 
 HERE = Place("tools/t.yaml")
 BASE: Schema = {

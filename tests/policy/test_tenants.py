@@ -7,7 +7,7 @@ import pytest
 from gatewright.policy.catalog import spec_from_json
 from gatewright.policy.errors import PolicyInvalid
 from gatewright.policy.folder import load_policies
-from gatewright.policy.model import PolicySet
+from gatewright.policy.policyset import PolicySet
 from gatewright.policy.source import Source
 
 NAMES = """\

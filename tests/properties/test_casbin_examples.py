@@ -18,10 +18,12 @@ import casbin
 import pytest
 from casbin.persist.adapters.string_adapter import StringAdapter
 
+from gatewright.policy.caller import Caller
 from gatewright.policy.engine import Engine, compile_engine
 from gatewright.policy.errors import Place, PolicyInvalid
 from gatewright.policy.matcher import Model, read_model
-from gatewright.policy.model import Caller, Delegation, Link, Membership, Names, PolicySet, Rule
+from gatewright.policy.model import Delegation, Link, Membership, Names, Rule
+from gatewright.policy.policyset import PolicySet
 from shared_data import shared
 
 TODAY = dt.date(2026, 9, 30)

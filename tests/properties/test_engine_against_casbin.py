@@ -19,9 +19,9 @@ import pytest
 from casbin.model import Model
 from casbin.persist.adapters.string_adapter import StringAdapter
 
+from gatewright.policy.caller import Actor
 from gatewright.policy.engine import Engine, compile_engine
 from gatewright.policy.folder import DEFAULT_MODEL
-from gatewright.policy.model import Actor
 from parallel import spread
 from small_policies import ACTORS, ROLES, TENANTS, TODAY, TOOLS, TYPES, caller, engine_of, policies_of
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.policy import situations as policy
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.catalog import spec_from_json
 from gatewright.policy.folder import load_policies
-from gatewright.policy.model import Actor, Caller, Json, JsonObject
+from gatewright.policy.model import Json, JsonObject
 from gatewright.policy.snapshot import Snapshot, compile_snapshot
 from gatewright.policy.source import Source
 from gatewright.policy.verdict import Verdict

@@ -19,9 +19,10 @@ import typer
 from gatewright.cli.pages import html_page, markdown_page
 from gatewright.middleware.listing import render_view, shown_result
 from gatewright.policy.calendars import context_at
+from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.errors import Misuse
 from gatewright.policy.folder import load_policies
-from gatewright.policy.model import Actor, Caller, Json
+from gatewright.policy.model import Json
 from gatewright.policy.rendering import Format
 from gatewright.policy.snapshot import Snapshot, compile_snapshot
 from gatewright.policy.source import read_folder

@@ -23,9 +23,10 @@ from gatewright.middleware.issuers import locate, read_profiles
 from gatewright.middleware.profiles import Profile
 from gatewright.middleware.token import build_verifier
 from gatewright.middleware.unverified import Unverified
+from gatewright.policy.caller import Caller
 from gatewright.policy.errors import Misuse
 from gatewright.policy.folder import load_identity
-from gatewright.policy.model import Caller, JsonObject, Names
+from gatewright.policy.model import JsonObject, Names
 from gatewright.policy.source import Source, read_folder
 from gatewright.testing import FakeIssuer
 
