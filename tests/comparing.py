@@ -6,9 +6,8 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from test_engine_against_casbin import Request, ask
-from test_engine_against_casbin import invent as invent_rows
-
+from casbin_questions import Request, ask
+from casbin_questions import invent as invent_rows
 from gatewright.policy.engine import Engine
 from reference.folder import read_policies
 from reference.grants import Standing, is_granted, standing

@@ -80,7 +80,9 @@ def test_a_released_value_shares_nothing_with_the_tool_s() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), [float("inf")], object(), "\ud800", {"\ud800": 1}, b"\xff", lambda: 1], ids=repr
+    "value",
+    [float("nan"), [float("inf")], object(), "\ud800", {"\ud800": 1}, b"\xff", lambda: 1],
+    ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize(("kind", "effect"), [("read", "none"), ("write", "done")])
 def test_what_is_no_json_is_withheld(value: object, kind: str, effect: str) -> None:

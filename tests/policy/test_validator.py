@@ -114,7 +114,7 @@ def test_a_pattern_bomb_takes_no_longer_than_a_string(length: int) -> None:
 @pytest.mark.parametrize(
     "value",
     [{1, 2}, object(), {1: 2}, "\ud800", {"\ud800": 1}, float("nan"), float("inf"), b"a", 1j],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_json_satisfies_nothing(value: Any) -> None:
     """Sets, objects, lone surrogates and keys that are no strings are refused where they are read; nothing raises."""

@@ -179,7 +179,7 @@ def test_a_listener_that_raises_changes_no_load(folder: Path, monkeypatch: pytes
 
 def test_each_row_names_a_test_of_this_file_and_each_test_a_row() -> None:
     """The page and this file say the same."""
-    named = re.findall(r"`tests/test_failures\.py::(\w+)`", PAGE.read_text("utf-8"))
+    named = re.findall(r"`tests/test_failure_table\.py::(\w+)`", PAGE.read_text("utf-8"))
     here = [name for name in globals() if name.startswith("test_") and "each_row" not in name]
     assert sorted(named) == sorted(here)
     rows = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| ") and "|---" not in line]
