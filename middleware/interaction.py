@@ -138,36 +138,27 @@ class Progress:
 
 class Interaction:
     """
-    One conversation or task. The same object, or the same id, joins calls.
+    One conversation or task. The same object, or the same id, joins the calls of one guard.
 
-    *id* is the application's, never the model's; *task* is a label for the event log.
+    *id* is the application's, never the model's; *task* is a label for the event log. What happened in it is known for
+    as long as somebody holds the object.
     """
 
-    __slots__ = ("_lock", "_progress", "id", "task")
+    __slots__ = ("_joined", "id", "task")
 
     def __init__(self, id: str, task: str | None = None) -> None:
         self.id: str = id
         self.task: str | None = task
-        self._progress: dict[tuple[str, str, str], Progress] = {}
-        self._lock = Lock()
-
-    def progress(self, caller: Caller) -> Progress:
-        """Return what *caller* has done in it."""
-        key = _key(caller)
-        found = self._progress.get(key)
-        if found is None:
-            with self._lock:
-                found = self._progress.setdefault(key, Progress())
-        return found
+        self._joined: dict[tuple[Interactions, tuple[str, str, str]], Progress] = {}
 
     @property
     def called(self) -> tuple[str, ...]:
-        """The tools whose body was entered, by anyone in it."""
-        return tuple(dict.fromkeys(tool for each in self._progress.values() for tool in each.called))
+        """The tools whose body was entered, by anyone whose calls were made with this object."""
+        return tuple(dict.fromkeys(tool for each in tuple(self._joined.values()) for tool in each.called))
 
 
 class Interactions:
-    """Every interaction that is known by its id alone, per tenant and subject, for a day after its last call."""
+    """Every interaction of one guard, by its id, per tenant and subject, for a day after its last call."""
 
     def __init__(self, timer: Callable[[], float], *, most: int = _MOST, lifetime: float = _LIFETIME) -> None:
         self._known: TTLCache[tuple[str, str, str, str], Progress] = TTLCache(most, lifetime, timer)
@@ -177,13 +168,22 @@ class Interactions:
         """Return the state of *interaction* for *caller*; a fresh one where the call belongs to none."""
         if interaction is None:
             return Progress()
-        if isinstance(interaction, Interaction):
-            return interaction.progress(caller)
-        key = (*_key(caller), interaction)
+        whose = _key(caller)
         with self._lock:
-            found = self._known.get(key)
-            found = Progress() if found is None else found
-            self._known[key] = found
+            if isinstance(interaction, Interaction):
+                return self._join(interaction, whose)
+            return self._keep((*whose, interaction))
+
+    def _join(self, interaction: Interaction, whose: tuple[str, str, str]) -> Progress:
+        """What the object holds goes on counting for its id, also where it was forgotten meanwhile."""
+        held = interaction._joined.get((self, whose))
+        found = self._keep((*whose, interaction.id), held)
+        interaction._joined[self, whose] = found
+        return found
+
+    def _keep(self, key: tuple[str, str, str, str], held: Progress | None = None) -> Progress:
+        found = held or self._known.get(key) or Progress()
+        self._known[key] = found
         return found
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from desk import Desk, open_desk, open_one
 from gatewright import Fact, Failed
-from gatewright.middleware.interaction import Interaction, Interactions, Shown
+from gatewright.middleware.bounds import GUESSES
+from gatewright.middleware.interaction import Interaction, Interactions, Progress, Shown
 from gatewright.policy.caller import Caller
 
 WRONG = {"text": 7}
@@ -103,7 +104,7 @@ def changed_desk(**options: Any) -> tuple[Desk, Any]:
     chat = desk.guard.interaction("chat")
     desk.guard.tools(desk.token(), interaction=chat)
     assert "schema_changed" not in desk.call("note.echo", RIGHT, interaction=chat).to_json()
-    chat.progress(_caller(desk)).show({"note.echo": Shown("another", "plain")})
+    _progress(desk, chat).show({"note.echo": Shown("another", "plain")})
     return desk, chat
 
 
@@ -121,7 +122,7 @@ def test_an_attempt_against_a_schema_that_has_changed_does_not_count() -> None:
     desk, chat = changed_desk()
     told = [attempts(desk.call("note.echo", WRONG, interaction=chat)) for _ in range(4)]
     assert told == [(0, 2, "fix_arguments"), (1, 2, "fix_arguments"), (2, 1, "fix_arguments"), (3, 0, "stop")]
-    chat.progress(_caller(desk)).show({"note.echo": Shown("a third", "plain")})
+    _progress(desk, chat).show({"note.echo": Shown("a third", "plain")})
     assert attempts(desk.call("note.echo", WRONG, interaction=chat))[0] == 4, "it was told of this schema already"
 
 
@@ -139,6 +140,10 @@ def test_arguments_that_only_a_fact_refuses_count_too() -> None:
     assert told == [(1, 2, "fix_arguments"), (2, 1, "fix_arguments"), (3, 0, "stop")]
     assert desk.call("some.thing", {"n": 5}, interaction="chat").status == "ok"
     assert attempts(desk.call("some.thing", {"n": 6}, interaction="chat"))[0] == 1
+
+
+def _progress(desk: Desk, chat: Any) -> Progress:
+    return desk.guard._runtime.interactions.progress(chat, _caller(desk))
 
 
 def _caller(desk: Desk) -> Caller:
@@ -176,3 +181,31 @@ def test_interactions_known_by_id_are_bounded_and_expire() -> None:
     chat = Interaction("a")
     assert interactions.progress(chat, amy) is interactions.progress(chat, amy)
     assert interactions.progress(None, amy) is not interactions.progress(None, amy)
+
+
+def test_two_objects_of_one_id_are_one_interaction(desk: Desk) -> None:
+    """A server makes one for each request: attempts, what was called and what was refused go on counting."""
+
+    def chat() -> Interaction:
+        return desk.guard.interaction("chat")
+
+    told = [attempts(desk.call("note.echo", WRONG, interaction=each))[0] for each in (chat(), "chat", chat())]
+    assert told == [1, 2, 3]
+    desk.call("note.echo", RIGHT, interaction=chat())
+    assert _progress(desk, chat()).called == _progress(desk, "chat").called == ("note.echo",)
+    for _ in range(GUESSES):
+        desk.call("desk.wipe", {}, interaction=chat())
+    assert desk.call("note.echo", RIGHT, interaction=chat()).status == "forbidden"
+    assert desk.call("note.echo", RIGHT, interaction=desk.guard.interaction("another")).status == "ok"
+
+
+def test_an_object_keeps_what_its_id_has_lost_and_joins_no_other_guard() -> None:
+    """Whoever holds it goes on with it, and whoever names its id; two guards never share what was done."""
+    interactions, others = (Interactions(lambda: 0.0, most=1) for _ in range(2))
+    amy, chat = Caller("amy", "acme", frozenset()), Interaction("a")
+    first = interactions.progress(chat, amy)
+    interactions.progress("b", amy)
+    assert interactions.progress(chat, amy) is first
+    assert interactions.progress("a", amy) is first
+    assert others.progress(chat, amy) is not first
+    assert interactions.progress(chat, amy) is first

@@ -141,7 +141,8 @@ def test_what_was_listed_is_known_by_tool(desk: Desk) -> None:
     chat = desk.guard.interaction("chat")
     desk.guard.tools(desk.token(), format="gemini", interaction=chat)
     caller = desk.guard._runtime.live.current.tokens.resolve(desk.token(), desk.clock.time())
-    shown = chat.progress(caller).shown("note.echo")
+    progress = desk.guard._runtime.interactions.progress(chat, caller)
+    shown = progress.shown("note.echo")
     assert isinstance(shown, Shown)
     assert shown.format == "gemini"
-    assert chat.progress(caller).shown("desk.wipe") is None
+    assert progress.shown("desk.wipe") is None
