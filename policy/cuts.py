@@ -13,11 +13,10 @@ from typing import Final, Literal, TypeAlias
 
 from gatewright.policy.masks import mask_value
 from gatewright.policy.model import Conditions, Json, JsonObject, Pointer, Schema
-from gatewright.policy.pruning import children
 from gatewright.policy.published import ShownTree, cut_published, descend, shown_tree
 from gatewright.policy.toolfile import ResultCuts
 
-__all__ = ["CutResult", "Satisfies", "cut_result", "cut_schema", "has_cuts", "unfit_pointers"]
+__all__ = ["CutResult", "Satisfies", "cut_result", "cut_schema", "has_cuts"]
 
 Satisfies: TypeAlias = "Callable[[Conditions, JsonObject], bool]"
 """Whether a map of data satisfies conditions; only True itself counts."""
@@ -88,22 +87,6 @@ def cut_schema(result_schema: Schema, cuts: ResultCuts) -> Schema:
     Names that are never shown do not stand in it, and neither do definitions that nothing needs any more.
     """
     return cut_published(result_schema, cuts) if has_cuts(cuts) else result_schema
-
-
-def unfit_pointers(result_schema: Schema, cuts: ResultCuts) -> tuple[Pointer, ...]:
-    """Return the pointers of *cuts* that lead nowhere in *result_schema*, and those of `keep` that lead to no array."""
-    named = [*(cuts.show or ()), *cuts.hidden, *cuts.mask, *((name,) for name in cuts.only_if)]
-    unfit = [pointer for pointer in named if not any(True for _ in children(result_schema, pointer, result_schema))]
-    for pointer in cuts.keep:
-        places = list(children(result_schema, pointer, result_schema))
-        if not any(_may_be_array(place) for place in places):
-            unfit.append(pointer)
-    return tuple(dict.fromkeys(unfit))
-
-
-def _may_be_array(place: Schema) -> bool:
-    kinds = place.get("type", ())
-    return kinds == "array" or (isinstance(kinds, list | tuple) and "array" in kinds) or "items" in place
 
 
 def _holds(conditions: Conditions, value: Json, satisfies: Satisfies) -> bool:

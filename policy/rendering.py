@@ -8,7 +8,6 @@ rendering says when to use the tool, when not, and what it does to the world. Va
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,9 +28,7 @@ __all__ = [
     "describe_tool",
     "parse_name",
     "render",
-    "render_bytes",
     "render_name",
-    "render_tool",
 ]
 
 Format: TypeAlias = Literal["plain", "openai", "openai-strict", "anthropic", "mcp", "gemini"]
@@ -90,16 +87,6 @@ def render(spec: ToolSpec, schema: Schema, format: Format, *, result: Schema | N
         raise Misuse(f"no such format: {format}", f"one of {', '.join(FORMATS)}")
     lowered, more = lower(parameters, GEMINI)
     return Rendering({**head, "parameters_json_schema": lowered}, (*losses, *more))
-
-
-def render_tool(spec: ToolSpec, schema: Schema, format: Format, *, result: Schema | None = None) -> dict[str, Json]:
-    """Return what `render` does, without the losses."""
-    return render(spec, schema, format, result=result).plain()
-
-
-def render_bytes(rendered: Mapping[str, Json]) -> bytes:
-    """Return *rendered* as compact UTF-8 JSON; equal renderings give equal bytes."""
-    return json.dumps(rendered, ensure_ascii=False, separators=(",", ":"), default=dict).encode()
 
 
 def describe_tool(spec: ToolSpec) -> str:

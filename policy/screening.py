@@ -15,10 +15,11 @@ from gatewright.policy.complaints import Complaint, business_complaint, schema_c
 from gatewright.policy.dialect import SchemaValidator
 from gatewright.policy.errors import Invalid
 from gatewright.policy.model import Json, JsonObject, Pointer
+from gatewright.policy.parts import Part
 from gatewright.policy.pointers import format_pointer, parse_pointer, read
 from gatewright.policy.references import MISSING, Lookup, Missing
 from gatewright.policy.stages import Stage
-from gatewright.policy.template import REASON, ArgumentTemplate, Conditional, OpenEntry, Part
+from gatewright.policy.template import REASON, ArgumentTemplate, Conditional, OpenEntry
 from gatewright.policy.toolfile import Duties
 from gatewright.policy.view import View
 from gatewright.policy.wanted import is_declared

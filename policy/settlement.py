@@ -14,10 +14,10 @@ from typing import Final, Literal, TypeAlias, cast
 from gatewright.policy.complaints import business_complaint
 from gatewright.policy.conditions import ConditionSet, Unmet
 from gatewright.policy.model import Json, JsonObject, Schema
+from gatewright.policy.parts import merge_duties
 from gatewright.policy.pointers import resource_ids
 from gatewright.policy.references import MISSING, Lookup, Missing, Unfilled, has_references, substitute
 from gatewright.policy.screening import Candidate, Failure, Supply, call_lookup, compute_fact, without_hidden
-from gatewright.policy.template import merge_duties
 from gatewright.policy.toolfile import Approval, Budget, Duties
 from gatewright.policy.view import View
 

@@ -1,7 +1,7 @@
 """
-Which words of a schema does a provider take? The subsets of DESIGN section 5's formats, and what is lost by each.
+Which words of a schema does a provider take, and what is said of each word that it does not take?
 
-Data only, from the providers' published rules; docs/decisions/provider-subsets.md says where each row comes from.
+Data only, from the providers' published rules; docs/providers.md tells how they are used.
 """
 
 from __future__ import annotations

@@ -8,46 +8,33 @@ reference closes it. Decides nothing about any arguments.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
-from gatewright.policy.conditions import NO_CONDITIONS, ConditionSet
+from gatewright.policy.conditions import ConditionSet
 from gatewright.policy.dialect import SchemaValidator, compile_schema
 from gatewright.policy.filling import Filling, schema_defaults
 from gatewright.policy.model import Conditions, Json, Pointer, Schema, ToolSpec
 from gatewright.policy.narrowing import narrow
 from gatewright.policy.overlay import Grants, Late, Overlays, lay_over, unfold
+from gatewright.policy.parts import Part, compile_part, fill_cuts, merge_duties
 from gatewright.policy.placing import ask_at
 from gatewright.policy.pruning import adjust, prune
 from gatewright.policy.references import EARLY, Lookup, Unfilled, substitute
-from gatewright.policy.toolfile import Approval, ArgumentCut, Budget, Duties, Entry, Limit, ResultCuts
+from gatewright.policy.toolfile import ArgumentCut, Duties, Entry, Limit, ResultCuts
 
 __all__ = [
     "REASON",
     "ArgumentTemplate",
     "Conditional",
     "OpenEntry",
-    "Part",
-    "merge_duties",
     "open_entry",
     "with_reason",
 ]
 
 REASON = "_reason"
 """The argument that a reason duty adds; it is cut off before the base schema sees it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The conditions and duties of an entry or of one limit, early references filled."""
-
-    id: str
-    facts: ConditionSet
-    context: ConditionSet
-    resource: Mapping[str, ConditionSet]
-    state: Mapping[str, ConditionSet]
-    duties: Duties
 
 
 class ArgumentTemplate:
@@ -164,7 +151,7 @@ def open_entry(
     visible = base
     for pointer in gone:
         visible = prune(visible, pointer)
-    parts = tuple(_part(spec.name, source, lookup) for source in sources)
+    parts = tuple(compile_part(spec.name, source, lookup) for source in sources)
     duties = merge_duties(part.duties for part in parts)
     build = _Builder(base, visible, gone, lookup, grants)
     arguments = build.template(cuts)
@@ -186,24 +173,9 @@ def open_entry(
         conditional=conditional,
         may_reason=may_reason,
         duties=duties,
-        cuts=_cuts(entry.result, lookup),
+        cuts=fill_cuts(entry.result, lookup),
         refusal=entry.refusal,
     )
-
-
-def merge_duties(all_duties: Iterable[Duties]) -> Duties:
-    """The duties of an entry and all its limits together; the shortest timeout counts."""
-    whole = Duties()
-    for duties in all_duties:
-        timeouts = [timeout for timeout in (whole.timeout, duties.timeout) if timeout is not None]
-        whole = Duties(
-            approvals=whole.approvals + duties.approvals,
-            reason=whole.reason or duties.reason,
-            budgets=whole.budgets + duties.budgets,
-            notify=tuple(dict.fromkeys(whole.notify + duties.notify)),
-            timeout=min(timeouts) if timeouts else None,
-        )
-    return whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +211,7 @@ class _Builder:
     def conditional(self, tool: str, limit: Limit) -> Conditional:
         unless = limit.unless or {}
         return Conditional(
-            part=_part(tool, limit, self.lookup),
+            part=compile_part(tool, limit, self.lookup),
             facts=ConditionSet(cast("Conditions", unless.get("facts", {}))),
             context=ConditionSet(cast("Conditions", unless.get("context", {}))),
             resolvable=bool(unless) and not set(unless) - {"facts", "context"},
@@ -290,49 +262,3 @@ def with_reason(schema: Schema, *, required: bool) -> Schema:
     properties = {**cast("Mapping[str, Json]", schema.get("properties", {})), REASON: reason}
     required_names = [*cast("list[str]", schema.get("required", [])), *([REASON] if required else [])]
     return {**schema, "properties": properties, "required": [*dict.fromkeys(required_names)]}
-
-
-def _part(tool: str, source: Entry | Limit, lookup: Lookup) -> Part:
-    return Part(
-        id=source.id,
-        facts=_conditions(source.facts, lookup),
-        context=_conditions(source.context, lookup),
-        resource={name: _conditions(conditions, lookup) for name, conditions in source.resource.items()},
-        state={name: _conditions(conditions, lookup) for name, conditions in source.state.items()},
-        duties=_duties(tool, source, lookup),
-    )
-
-
-def _conditions(conditions: Conditions, lookup: Lookup) -> ConditionSet:
-    return ConditionSet(_filled(conditions, lookup)) if conditions else NO_CONDITIONS
-
-
-def _filled(conditions: Conditions, lookup: Lookup) -> Conditions:
-    return cast("Conditions", substitute(cast("Json", conditions), lookup, EARLY))
-
-
-def _duties(tool: str, source: Entry | Limit, lookup: Lookup) -> Duties:
-    duties = source.duties
-    if not (duties.approvals or duties.budgets):
-        return duties
-    approvals = tuple(_approval(approval, lookup) for approval in duties.approvals)
-    budgets = tuple(_budget(budget, f"{tool}:{source.id}:{index}") for index, budget in enumerate(duties.budgets))
-    return replace(duties, approvals=approvals, budgets=budgets)
-
-
-def _approval(approval: Approval, lookup: Lookup) -> Approval:
-    return replace(approval, where=_filled(approval.where, lookup))
-
-
-def _budget(budget: Budget, name: str) -> Budget:
-    return budget if budget.id else replace(budget, id=name)
-
-
-def _cuts(cuts: ResultCuts, lookup: Lookup) -> ResultCuts:
-    if not (cuts.only_if or cuts.keep):
-        return cuts
-    return replace(
-        cuts,
-        only_if=_filled(cuts.only_if, lookup),
-        keep={pointer: _filled(conditions, lookup) for pointer, conditions in cuts.keep.items()},
-    )

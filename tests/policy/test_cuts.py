@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.policy.cuts import CutResult, cut_result, cut_schema, has_cuts, unfit_pointers
+from gatewright.policy.cuts import CutResult, cut_result, cut_schema, has_cuts
 from gatewright.policy.dialect import compile_schema
 from gatewright.policy.model import Conditions, Json, JsonObject, Pointer, Schema
 from gatewright.policy.pointers import parse_pointer, read
@@ -426,37 +426,6 @@ def test_the_published_schema_says_what_is_left() -> None:
         {"mode": "***", "items": []},
     ):
         assert not accepts(refused)
-
-
-def test_a_pointer_that_leads_nowhere_is_told() -> None:
-    """So that the loader can refuse a misspelt one; `keep` must lead to an array."""
-    fine = written(only_if={"total": {}}, keep={"/items": {}}, hidden=["/items/*/secret"], show=["/byid/*/ssn"])
-    assert unfit_pointers(RESULT, fine) == ()
-    wrong = written(only_if={"sum": {}}, keep={"/items/*": {}, "/owner": {}}, hidden=["/items/id"], mask={"/x": "hash"})
-    assert set(unfit_pointers(RESULT, wrong)) == {
-        ("sum",), ("items", "*"), ("owner",), ("items", "id"), ("x",)
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("schema", "unfit"),
-    [
-        ({"type": "array"}, False),
-        ({"items": {"type": "object"}}, False),
-        ({"type": "object"}, True),
-        ({"type": ["array", "null"]}, False),
-        ({"type": ["object", "null"]}, True),
-        ({"type": "string"}, True),
-    ],
-)
-def test_keep_must_lead_to_an_array(schema: Schema, unfit: bool) -> None:
-    """Or to what may be one."""
-    assert (unfit_pointers(schema, written(keep={"": {}})) == ((),)) is unfit
-
-
-def test_a_misspelt_show_is_told() -> None:
-    """It would show nothing."""
-    assert unfit_pointers(RESULT, written(show=["/total", "/totals"])) == (("totals",),)
 
 
 @pytest.mark.parametrize(

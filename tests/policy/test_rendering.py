@@ -16,9 +16,8 @@ from gatewright.policy.rendering import (
     Format,
     describe_tool,
     parse_name,
-    render_bytes,
+    render,
     render_name,
-    render_tool,
 )
 
 SCHEMA: dict[str, Any] = {
@@ -51,7 +50,7 @@ def description_in(rendered: dict[str, Any]) -> str:
 @pytest.mark.parametrize("spec", [READ, WRITE], ids=["read", "write"])
 def test_every_rendering_says_when_to_use_it_when_not_and_what_it_does(format: Format, spec: ToolSpec) -> None:
     """The model reads the use, the misuse and the side effects in the description of every provider."""
-    text = description_in(render_tool(spec, SCHEMA, format))
+    text = description_in(render(spec, SCHEMA, format).plain())
     assert spec.description in text
     assert f"Use when: {spec.use_when}" in text
     assert f"Not for: {spec.not_for}" in text
@@ -61,35 +60,35 @@ def test_every_rendering_says_when_to_use_it_when_not_and_what_it_does(format: F
 def test_each_provider_gets_its_envelope() -> None:
     """Names, arguments and hints stand where the provider's wire format has them."""
     text = describe_tool(READ)
-    assert render_tool(READ, SCHEMA, "plain") == {
+    assert render(READ, SCHEMA, "plain").plain() == {
         "name": "logs.query",
         "kind": "read",
         "description": text,
         "parameters": SCHEMA,
     }
-    assert render_tool(READ, SCHEMA, "openai") == {
+    assert render(READ, SCHEMA, "openai").plain() == {
         "type": "function",
         "function": {"name": "logs__query", "description": text, "parameters": SCHEMA, "strict": False},
     }
-    assert render_tool(READ, SCHEMA, "anthropic") == {
+    assert render(READ, SCHEMA, "anthropic").plain() == {
         "name": "logs__query",
         "description": text,
         "input_schema": SCHEMA,
     }
-    assert render_tool(READ, SCHEMA, "mcp") == {
+    assert render(READ, SCHEMA, "mcp").plain() == {
         "name": "logs.query",
         "description": text,
         "inputSchema": SCHEMA,
         "annotations": {"readOnlyHint": True},
     }
-    gemini: Any = render_tool(READ, SCHEMA, "gemini")
+    gemini: Any = render(READ, SCHEMA, "gemini").plain()
     assert gemini["name"] == "logs__query"
     assert gemini["parameters_json_schema"]["properties"]["service"] == {"type": "string", "enum": ["shop"]}
 
 
 def test_mcp_shows_the_result_and_that_a_write_may_destroy() -> None:
     """The output schema and the hints are MCP's own."""
-    tool: Any = render_tool(WRITE, SCHEMA, "mcp", result={"type": "object"})
+    tool: Any = render(WRITE, SCHEMA, "mcp", result={"type": "object"}).plain()
     assert tool["outputSchema"] == {"type": "object"}
     assert tool["annotations"] == {"readOnlyHint": False, "destructiveHint": True}
 
@@ -98,9 +97,8 @@ def test_mcp_shows_the_result_and_that_a_write_may_destroy() -> None:
 def test_a_rendering_is_byte_stable_and_leaves_the_schema_alone(format: Format) -> None:
     """The same tool and schema give the same bytes, and the canonical schema is as it was."""
     before = json.dumps(SCHEMA)
-    first, second = (render_bytes(render_tool(READ, SCHEMA, format)) for _ in range(2))
+    first, second = (json.dumps(render(READ, SCHEMA, format).plain()) for _ in range(2))
     assert first == second
-    assert json.loads(first) == render_tool(READ, SCHEMA, format)
     assert json.dumps(SCHEMA) == before
 
 
