@@ -8,7 +8,6 @@ results. Everything that decides is elsewhere.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any, Literal, ParamSpec, TypeVar, Unpack
 
 from gatewright.middleware.accept import accept, catalog_files
 from gatewright.middleware.approvals import Approvals
-from gatewright.middleware.bounds import BoundOptions, Bounds
+from gatewright.middleware.assemble import assemble
+from gatewright.middleware.bounds import BoundOptions
 from gatewright.middleware.call import Arguments, Clock
 from gatewright.middleware.chain import Chain, OwnStep
 from gatewright.middleware.check import check
@@ -24,26 +24,24 @@ from gatewright.middleware.controls import PolicyControls
 from gatewright.middleware.credential import UNSAID, TokenSource, Unsaid
 from gatewright.middleware.decorate import decorate
 from gatewright.middleware.history import call_events, tell_call
-from gatewright.middleware.interaction import Interaction, Interactions
+from gatewright.middleware.interaction import Interaction
 from gatewright.middleware.introduce import introduce, introduce_async
 from gatewright.middleware.journal import Journal
 from gatewright.middleware.ledger import Ledger
 from gatewright.middleware.listing import list_tools
-from gatewright.middleware.live import LivePolicies, is_cataloguing, quarantined
+from gatewright.middleware.live import is_cataloguing, quarantined
 from gatewright.middleware.options import BatchOptions, CallOptions, ToolCall
 from gatewright.middleware.perform import opened, perform, perform_async
-from gatewright.middleware.places import open_keys, open_revisions, open_stores
 from gatewright.middleware.receive import receive_event
 from gatewright.middleware.record import Event
 from gatewright.middleware.registration import Check, Fact, Resource, Rule, SchemaSource, Statement, register
 from gatewright.middleware.registry import Registry
 from gatewright.middleware.results import Forbidden, InvalidArguments, Ok, Result
 from gatewright.middleware.revocation import Revocation, Revocations
-from gatewright.middleware.runtime import Runtime, declared_context, last_call_id
+from gatewright.middleware.runtime import declared_context, last_call_id
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import OpenCall, Session
 from gatewright.middleware.steps import BUILT_IN
-from gatewright.middleware.watch import PolicyWatch
 from gatewright.policy.caller import Caller
 from gatewright.policy.model import Schema
 from gatewright.policy.rendering import Format
@@ -85,37 +83,21 @@ class Guard(PolicyControls):
         **bounds: Unpack[BoundOptions],
     ) -> None:
         chain = BUILT_IN.with_steps("authorize", after_authorize).with_steps("validate", after_validate)
-        self._clock: Clock = clock if clock is not None else time
         self._registry = Registry()
-        ring = open_keys(keys)
-        folder = None if isinstance(policies, Mapping) or is_cataloguing() else Path(policies)
-        if is_cataloguing():
-            journal, ledger = None, None
-        self._owned = [given is None or isinstance(given, str | Path) for given in (journal, ledger)]
-        opened_journal, opened_ledger = open_stores(journal, ledger, folder, ring, self._clock.time)
-        tools = self._registry.tools
-        self._watch = PolicyWatch(opened_journal, self._clock.time, tools)
-        self._runtime = Runtime(
-            clock=self._clock,
-            keys=ring,
-            live=LivePolicies(
-                policies,
-                tools,
-                self._watch,
-                keys_last=ring.is_lasting,
-                revisions=open_revisions(folder, is_beside=any(given is None for given in (journal, ledger))),
-                max_age_s=bounds.get("max_policy_age"),
-                clock=self._clock,
-            ),
-            journal=opened_journal,
-            ledger=opened_ledger,
-            interactions=Interactions(time.monotonic),
-            chain=chain,
-            tools=tools,
+        self._assembly = assemble(
+            policies,
+            self._registry.tools,
+            chain,
+            journal=journal,
+            ledger=ledger,
+            keys=keys,
+            clock=clock,
+            token=token,
             locale=locale,
-            bounds=Bounds(**bounds),
-            source=token,
+            bounds=bounds,
         )
+        self._runtime = self._assembly.runtime
+        self._watch = self._assembly.watch
         if watch:
             self._runtime.live.watch()
 
@@ -130,11 +112,7 @@ class Guard(PolicyControls):
 
     def close(self) -> None:
         """Stop watching, write what is queued and let go of the stores that this guard opened."""
-        self._runtime.live.close()
-        self._runtime.notices.close()
-        for store, owned in zip((self._runtime.journal, self._runtime.ledger), self._owned, strict=True):
-            if owned:
-                store.close()
+        self._assembly.close()
 
     @property
     def chain(self) -> Chain:
