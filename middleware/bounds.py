@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from gatewright.middleware.notice import StaleReads
-from gatewright.middleware.results import MAX_REPAIRS, Result
+from gatewright.middleware.repairs import MAX_REPAIRS
+from gatewright.middleware.results import Result
 from gatewright.policy.errors import Misuse
 
 __all__ = ["GUESSES", "RESULT_BYTES", "BoundOptions", "Bounds", "pause_of"]

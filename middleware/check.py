@@ -15,7 +15,8 @@ from gatewright.middleware.decode import decode
 from gatewright.middleware.decorate import tool_of
 from gatewright.middleware.malformed import Malformed
 from gatewright.middleware.registration import Rule
-from gatewright.middleware.results import FORBIDDEN, Forbidden, InvalidArguments, Ok, invalid_arguments
+from gatewright.middleware.repairs import InvalidArguments, invalid_arguments
+from gatewright.middleware.results import FORBIDDEN, Forbidden, Ok
 from gatewright.middleware.supply import copy_arguments
 from gatewright.policy.complaints import business_complaint, schema_complaints, syntax_complaint
 from gatewright.policy.dialect import SchemaInvalid, check_schema, compile_schema

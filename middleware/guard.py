@@ -36,7 +36,8 @@ from gatewright.middleware.receive import receive_event
 from gatewright.middleware.record import Event
 from gatewright.middleware.registration import Check, Fact, Resource, Rule, SchemaSource, Statement, register
 from gatewright.middleware.registry import Registry
-from gatewright.middleware.results import Forbidden, InvalidArguments, Ok, Result
+from gatewright.middleware.repairs import InvalidArguments
+from gatewright.middleware.results import Forbidden, Ok, Result
 from gatewright.middleware.revocation import Revocation, Revocations
 from gatewright.middleware.runtime import declared_context, last_call_id
 from gatewright.middleware.seal import KeyRing

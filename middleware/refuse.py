@@ -10,15 +10,8 @@ from collections.abc import Sequence
 
 from gatewright.middleware.call import Call
 from gatewright.middleware.failures import Stopped
-from gatewright.middleware.results import (
-    FORBIDDEN,
-    NOT_FOUND,
-    ConflictResult,
-    FailedResult,
-    Forbidden,
-    Result,
-    invalid_arguments,
-)
+from gatewright.middleware.repairs import invalid_arguments
+from gatewright.middleware.results import FORBIDDEN, NOT_FOUND, ConflictResult, FailedResult, Forbidden, Result
 from gatewright.policy.complaints import Complaint
 from gatewright.policy.quoting import Quote, quote_from
 from gatewright.policy.screening import Failure

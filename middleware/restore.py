@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 from gatewright.middleware.outcome import FAILED_CODES, ConflictCode, FailedCode
+from gatewright.middleware.repairs import InvalidArguments
 from gatewright.middleware.results import (
     FORBIDDEN,
     NOT_FOUND,
     ApprovalRequired,
     ConflictResult,
     FailedResult,
-    InvalidArguments,
     Ok,
     OkPage,
     Result,

@@ -26,13 +26,13 @@ from gatewright.middleware.failures import (
     stop,
 )
 from gatewright.middleware.outcome import Status
+from gatewright.middleware.repairs import InvalidArguments
 from gatewright.middleware.results import (
     FORBIDDEN,
     NOT_FOUND,
     ApprovalRequired,
     ConflictResult,
     FailedResult,
-    InvalidArguments,
     Result,
     Unauthenticated,
     Unknown,

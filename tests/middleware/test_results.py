@@ -11,6 +11,7 @@ import pytest
 
 from gatewright.middleware.messages import PROVIDERS
 from gatewright.middleware.outcome import FAILED_CODES, ConflictCode, FailedCode, Status
+from gatewright.middleware.repairs import InvalidArguments, invalid_arguments
 from gatewright.middleware.restore import NotAResult, restore_result
 from gatewright.middleware.results import (
     FORBIDDEN,
@@ -19,13 +20,11 @@ from gatewright.middleware.results import (
     ConflictResult,
     FailedResult,
     Forbidden,
-    InvalidArguments,
     Ok,
     OkPage,
     Result,
     Unauthenticated,
     Unknown,
-    invalid_arguments,
 )
 from gatewright.middleware.sentences import POLICY_NOTE, STOP_REPAIRING
 from gatewright.policy.complaints import business_complaint, syntax_complaint
