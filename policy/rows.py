@@ -25,6 +25,7 @@ from gatewright.policy.vocabulary import Fault, Vocabulary
 __all__ = ["RowSet", "check_groups", "read_rows"]
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_BLANK_ID: Final = re.compile(r"[^:]*: ")
 _EFFECTS: Final[Mapping[str, Literal["allow", "deny"]]] = {"allow": "allow", "deny": "deny"}
 
 
@@ -109,6 +110,8 @@ class _Reading:
         else:
             return False
         words = self.words
+        if ": " in line:
+            return False
         if sub not in words.holders and not (sub[:8] == "subject:" and sub[8:] and "*" not in sub):
             return False
         kind, colon, rest = obj.partition(":")
@@ -193,6 +196,8 @@ class _Row:
                 self.find(index, Fault("empty_cell", "only until may be empty"))
             elif "#" in cell.text and not cell.is_quoted:
                 self.find(index, Fault("inline_comment", "a comment stands on a line of its own", "or quote the cell"))
+            elif index != self.at.get("ref") and _BLANK_ID.match(cell.text) and not cell.is_quoted:
+                self.find(index, Fault("bad_id", "a blank stands before the id", "take it away, or quote the cell"))
 
     def _until(self) -> dt.date | None:
         text = self._text("until")

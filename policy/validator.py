@@ -31,8 +31,10 @@ class SchemaValidator:
     A compiled schema; immutable and free to share.
 
     Integers are strict: a boolean is no integer, and neither is a float with an integral value, nor is such a float
-    equal to an integer in `enum` or `const`. What is not JSON satisfies nothing that reads it. The depth of values is
-    capped before they come here: a recursive schema over a value nested without bound would exhaust the stack.
+    equal to an integer in `enum` or `const`. Below `not` and `if` it does not get by as another number either: a value
+    that holds one must also satisfy the schema as JSON Schema reads it. What is not JSON satisfies nothing that reads
+    it. The depth of values is capped before they come here: a recursive schema over a value nested without bound would
+    exhaust the stack.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -45,9 +47,9 @@ class SchemaValidator:
 
         *integral_floats* False promises that no float with an integral value is in *value*, which is faster.
         """
-        validator = self._strict if integral_floats and holds_integral_float(value) else self._plain
+        readings = self._readings(value) if integral_floats else (self._plain,)
         try:
-            return validator.is_valid(value)
+            return all(reading.is_valid(value) for reading in readings)
         except _NOT_JSON:
             return self._accepts_any(value)
 
@@ -55,7 +57,8 @@ class SchemaValidator:
         """Return the errors of *value*, sorted by place, at most `MOST_ERRORS`; none when it satisfies the schema."""
         plain = thaw(value)
         try:
-            found = read_errors(self._for(plain).iter_errors(plain), self.schema)
+            told = (read_errors(reading.iter_errors(plain), self.schema) for reading in self._readings(plain))
+            found = next(filter(None, told), [])
         except _NOT_JSON:
             return (SchemaError((), "type", ("type",), "json", Shape("other")),)
         return tuple(sorted(set(found), key=SchemaError.order))[:MOST_ERRORS]
@@ -64,14 +67,15 @@ class SchemaValidator:
     def _strict(self) -> jsonschema_rs.Draft202012Validator:
         return _build(self.schema, strict=True)
 
-    def _for(self, value: object) -> jsonschema_rs.Draft202012Validator:
-        return self._strict if holds_integral_float(value) else self._plain
+    def _readings(self, value: object) -> tuple[jsonschema_rs.Draft202012Validator, ...]:
+        """The validators that must all take *value*."""
+        return (self._strict, self._plain) if holds_integral_float(value) else (self._plain,)
 
     def _accepts_any(self, value: object) -> bool:
         """Ask again with mappings and sequences of other types made plain; what is still not JSON is not accepted."""
         plain = thaw(value)
         try:
-            return self._for(plain).is_valid(plain)
+            return all(reading.is_valid(plain) for reading in self._readings(plain))
         except _NOT_JSON:
             return False
 

@@ -61,9 +61,30 @@ def test_a_float_member_takes_both_spellings() -> None:
 
 
 def test_an_integral_float_is_a_number() -> None:
-    """20.0 is a number, and `not` an integer."""
+    """20.0 is a number, within bounds and beyond them."""
     assert accepts({"type": "number", "maximum": 20}, 20.0)
-    assert accepts({"not": {"type": "integer"}}, 20.0)
+    assert not accepts({"type": "number", "maximum": 19}, 20.0)
+
+
+@pytest.mark.case(49)
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"not": {"const": 20}},
+        {"not": {"enum": [10, 20]}},
+        {"not": {"type": "integer"}},
+        {"type": "number", "not": {"type": "integer", "minimum": 5}},
+        {"if": {"const": 20}, "then": False},
+        {"oneOf": [{"type": "integer"}, {"minimum": 5}]},
+        {"anyOf": [{"type": "string"}, {"not": {"const": 20}}]},
+    ],
+    ids=str,
+)
+def test_another_spelling_of_a_number_gets_past_no_ban(schema: Any) -> None:
+    """What keeps 20 out keeps 20.0 and 2e1 out, at any depth."""
+    assert not accepts(schema, 20)
+    assert not accepts(schema, 20.0)
+    assert not accepts({"properties": {"a": {"items": schema}}}, {"a": [20.0]})
 
 
 @pytest.mark.case(50)

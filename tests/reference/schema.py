@@ -67,6 +67,15 @@ def is_type(name: str, value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) if name == "integer" else kind(value) == name
 
 
+def whole(value: Any) -> Any:
+    """*value* with 20.0 spelt 20: a ban holds for both spellings."""
+    if isinstance(value, dict):
+        return {name: whole(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def search(pattern: str, value: str) -> bool:
     """An ECMA search: `$` only at the very end, classes ASCII, `.` no line end."""
     return re.search(_python_pattern(pattern), value, re.ASCII) is not None
@@ -192,7 +201,8 @@ class Judge:
 
     def _combines(self, schema: Mapping[str, Any], keyword: str, operand: Any, value: Any) -> bool:
         if keyword == "not":
-            return (self.style == "base" or self.resolves(operand, value)) and not self.accepts(operand, value)
+            taken = self.accepts(operand, value) or self.accepts(operand, whole(value))
+            return (self.style == "base" or self.resolves(operand, value)) and not taken
         if keyword == "if":
             return self.accepts(schema.get("then" if self.accepts(operand, value) else "else", True), value)
         if keyword == "propertyNames":
