@@ -15,7 +15,16 @@ from sqlalchemy.exc import DatabaseError
 from gatewright.middleware.migrations import version_of
 from gatewright.middleware.record import stamp
 from gatewright.middleware.stores import StoreUnavailable
-from gatewright.middleware.tables import event_line, metadata, migration, operation, revocation, spending
+from gatewright.middleware.tables import (
+    approval,
+    approval_vote,
+    event_line,
+    metadata,
+    migration,
+    operation,
+    revocation,
+    spending,
+)
 from gatewright.policy.errors import Misuse
 
 __all__ = ["DAY", "copy_store", "describe_store", "forget"]
@@ -23,6 +32,7 @@ __all__ = ["DAY", "copy_store", "describe_store", "forget"]
 DAY: Final = 86_400.0
 _ROWS: Final = 1_000
 _DONE: Final = ("succeeded", "failed")
+_OVER: Final = ("used", "rejected", "withdrawn")
 
 
 def describe_store(engine: Engine) -> dict[str, int]:
@@ -55,7 +65,8 @@ def forget(engine: Engine, now: float, keep: Mapping[str, float], *, dry: bool =
     """
     Forget what is older than *keep* says, in seconds by table; return the rows by table. A *dry* run only counts.
 
-    Operations go by when they ended, and only those whose outcome is known; revocations as soon as they have expired.
+    Operations go by when they ended, and only those whose outcome is known; revocations as soon as they have expired;
+    approvals by when they were asked for, and only those that nobody can give or use any more.
 
     Raises:
         Misuse: an operation would be kept for less than a day. StoreUnavailable: the store cannot be used.
@@ -64,6 +75,11 @@ def forget(engine: Engine, now: float, keep: Mapping[str, float], *, dry: bool =
         raise Misuse("an operation is kept for a day at least", "a repeat within that time must find it")
     ended = operation.c.state.in_(_DONE) & (operation.c.finished_at <= now - keep.get("operation", DAY))
     old: dict[Table, Any] = {operation: ended, revocation: revocation.c.expires_at <= now}
+    if "approval" in keep:
+        over = (approval.c.expires_at <= now) | approval.c.state.in_(_OVER)
+        past = over & (approval.c.requested_at <= now - keep["approval"])
+        old[approval_vote] = approval_vote.c.approval.in_(select(approval.c.id).where(past))
+        old[approval] = past
     if "spending" in keep:
         old[spending] = spending.c.at <= now - keep["spending"]
     if "event_line" in keep:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Final, Literal, TypeAlias
 
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
 from gatewright.middleware.tables import approval, approval_vote
 from gatewright.policy.approver import Approvable
@@ -27,7 +27,6 @@ __all__ = [
     "move_parked",
     "park",
     "parked_by_id",
-    "purge_parked",
     "take_vote_back",
     "use_approval",
     "votes_of",
@@ -112,13 +111,6 @@ _UNVOTE: Final = delete(approval_vote).where(
 _VOTES: Final = select(approval_vote.c.approver, approval_vote.c.counts).where(
     approval_vote.c.approval == bindparam("this")
 )
-_OLD: Final = or_(approval.c.expires_at <= bindparam("before"), approval.c.state.in_(("used", "rejected", "withdrawn")))
-_PURGE_VOTES: Final = delete(approval_vote).where(
-    approval_vote.c.approval.in_(
-        select(approval.c.id).where(_OLD, approval.c.requested_at <= bindparam("before")).scalar_subquery()
-    )
-)
-_PURGE: Final = delete(approval).where(_OLD, approval.c.requested_at <= bindparam("before"))
 
 
 def park(connection: Connection, parked: Parked) -> None:
@@ -173,12 +165,6 @@ def take_vote_back(connection: Connection, id: str, approver: str) -> bool:
 def votes_of(connection: Connection, id: str) -> dict[str, tuple[int, ...]]:
     """Return approver → the duties that the approver's word counts for."""
     return {row.approver: tuple(json.loads(row.counts)) for row in connection.execute(_VOTES, {"this": id})}
-
-
-def purge_parked(connection: Connection, before: float) -> int:
-    """Forget what was requested before then and is over; return how many."""
-    connection.execute(_PURGE_VOTES, {"before": before})
-    return connection.execute(_PURGE, {"before": before}).rowcount
 
 
 def _one(row: RowMapping | None) -> Parked | None:

@@ -17,6 +17,7 @@ from cachetools import LRUCache
 
 from gatewright.policy.definitions import as_text
 from gatewright.policy.dialect import SchemaValidator, compile_schema
+from gatewright.policy.evidence import kind_of
 from gatewright.policy.keywords import IMPLIED
 from gatewright.policy.model import Conditions, Json, JsonObject, Schema
 from gatewright.policy.references import Lookup, Unfilled, has_references, substitute
@@ -149,20 +150,8 @@ def _kinds(schema: Schema) -> list[Json]:
     if implied:
         return [{"type": kind} for kind in implied]
     values = [schema["const"]] if "const" in schema else list(cast("list[Json]", schema.get("enum", [])))
-    members: list[Json] = [*sorted({_kind_of(value) for value in values})]
+    members: list[Json] = [*sorted({kind_of(value).replace("integer", "number") for value in values})]
     return [{"type": members if len(members) > 1 else members[0]}] if members else []
-
-
-def _kind_of(value: Json) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "object" if isinstance(value, Mapping) else "array"
 
 
 def _compile(schemas: Mapping[str, Schema]) -> SchemaValidator:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
 
+from gatewright.policy.evidence import kind_of
 from gatewright.policy.model import Json, Pointer, Schema
 from gatewright.policy.pruning import children
 from gatewright.policy.scalars import kinds_of
@@ -134,9 +135,4 @@ def _kinds(schema: Schema) -> set[str]:
     if kinds is not None:
         return set(kinds)
     options = [schema["const"]] if "const" in schema else list(cast("list[Json]", schema.get("enum", [])))
-    return {_kind(option) for option in options}
-
-
-def _kind(value: Json) -> str:
-    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
-    return kinds.get(type(value), "null")
+    return {kind_of(option) for option in options}

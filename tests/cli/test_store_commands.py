@@ -6,19 +6,20 @@ import time
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 from typer.testing import CliRunner
 
 from databases import new_store
 from gatewright.cli.main import app
+from gatewright.middleware.keeping import DAY
 from gatewright.middleware.ledger import Ledger
 from gatewright.middleware.migrations import NEWEST
 from gatewright.middleware.operations import Operation, Proposal
 from gatewright.middleware.record import Trail
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.starts import Started
-from gatewright.middleware.stores import read_store
-from gatewright.middleware.tables import metadata
+from gatewright.middleware.stores import open_store, read_store
+from gatewright.middleware.tables import approval, approval_vote, metadata
 
 KINDS = ("sqlite", "postgresql")
 
@@ -90,14 +91,38 @@ def test_a_backup_holds_everything_and_restores_to_either_kind(place: str, kind:
     ledger.close()
 
 
+def test_retention_forgets_approvals_that_are_over(place: str) -> None:
+    """With their votes; not one that still waits, nor one that was asked for lately, nor any unless asked to."""
+    now = time.time()
+    engine = open_store(place, "ledger")
+    with engine.begin() as connection:
+        for id, state, asked, ends in (
+            ("used", "used", now - 3 * DAY, now + DAY),
+            ("expired", "pending", now - 3 * DAY, now - DAY),
+            ("waits", "pending", now - 3 * DAY, now + DAY),
+            ("lately", "rejected", now, now + DAY),
+        ):
+            texts = dict.fromkeys(("bound", "tenant", "issuer", "subject", "tool", "interaction", "call", "view"), "x")
+            times = {"requested_at": asked, "expires_at": ends}
+            row = {"id": id, "state": state, "sealed": "x", "duties": b"[]", **texts, **times}
+            connection.execute(insert(approval).values(row))
+            connection.execute(insert(approval_vote).values(approval=id, approver="lou", counts="[0]", at=asked))
+    engine.dispose()
+    run("store", "retention", place)
+    assert len(rows(place)["approval"]) == 4
+    assert "approval      2" in run("store", "retention", place, "--approvals", "2")
+    assert [row[0] for row in rows(place)["approval"]] == ["lately", "waits"]
+    assert [row[0] for row in rows(place)["approval_vote"]] == ["lately", "waits"]
+
+
 def test_retention_forgets_what_ended_long_ago(place: str) -> None:
     """Not what is unresolved, nor events unless asked to; a dry run forgets nothing."""
-    assert "operation    2" in run("store", "retention", place, "--dry-run")
+    assert "operation     2" in run("store", "retention", place, "--dry-run")
     assert len(rows(place)["operation"]) == 6
-    assert "operation    2" in run("store", "retention", place)
+    assert "operation     2" in run("store", "retention", place)
     assert sorted(row[8] for row in rows(place)["operation"]) == ["failed", "succeeded", "unknown", "unknown"]
     assert len(rows(place)["event_line"]) == 12
-    assert "event_line   6" in run("store", "retention", place, "--events", "2")
+    assert "event_line    6" in run("store", "retention", place, "--events", "2")
     assert "a day at least" in str(
         CliRunner().invoke(app, ["store", "retention", place, "--operations", "0.5"]).exception
     )
@@ -105,7 +130,7 @@ def test_retention_forgets_what_ended_long_ago(place: str) -> None:
 
 def test_migrate_makes_a_store(tmp_path: Path) -> None:
     """Of this version."""
-    assert f"version      {NEWEST}" in run("store", "migrate", str(tmp_path / "new.db"))
+    assert f"version       {NEWEST}" in run("store", "migrate", str(tmp_path / "new.db"))
 
 
 def test_what_a_command_revokes_is_revoked(place: str) -> None:

@@ -59,6 +59,7 @@ def retention(
     operations: Annotated[float, typer.Option(help="Days for which an operation that ended is kept.")] = 1.0,
     events: _Days = None,
     spending: _Days = None,
+    approvals: _Days = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
 ) -> None:
     """
@@ -67,9 +68,9 @@ def retention(
     What was spent must outlive the longest window of a budget. A chain of events whose beginning is forgotten begins
     later, which a verifier sees.
     """
-    if min(operations, events or 1.0, spending or 1.0) < 0:
+    if min(operations, events or 1.0, spending or 1.0, approvals or 1.0) < 0:
         raise Misuse("days are not negative", "--operations 30")
-    named = {"operation": operations, "event_line": events, "spending": spending}
+    named = {"operation": operations, "event_line": events, "spending": spending, "approval": approvals}
     keep = {name: days * DAY for name, days in named.items() if days is not None}
     read_store(store, "store").dispose()
     with _closing(open_store(store, "store")) as engine:
@@ -86,4 +87,4 @@ def _closing(engine: Engine) -> Iterator[Engine]:
 
 def _tell(counts: dict[str, int]) -> None:
     for name, count in counts.items():
-        print(f"{name:<12} {count}")
+        print(f"{name:<13} {count}")
