@@ -21,6 +21,19 @@ def test_file_names_are_unique_over_both_packages() -> None:
     assert repeated == set()
 
 
+def test_no_two_test_files_are_imported_under_one_name() -> None:
+    """Test folders without an `__init__` share one name space, in which pytest refuses the second of a name."""
+    paths = [path for path in (ROOT / "tests").rglob("*.py") if not (path.parent / "__init__.py").exists()]
+    names = [path.name for path in paths]
+    assert {name for name in names if names.count(name) > 1} == set()
+
+
+def test_no_file_is_longer_than_can_be_read() -> None:
+    """Three hundred and fifty lines at the very most."""
+    paths = [path for folder in ("policy", "middleware", "src/gatewright") for path in (ROOT / folder).rglob("*.py")]
+    assert [path.name for path in paths if len(path.read_text("utf-8").splitlines()) > 350] == []
+
+
 def test_importing_the_front_door_imports_no_framework() -> None:
     """Adapters and their frameworks are imported only when asked for."""
     script = "import sys, gatewright; print(sorted(m for m in sys.modules if m.split('.')[0] in sys.argv[1:]))"
