@@ -10,6 +10,8 @@ import pytest
 from gatewright.cli.main import app
 
 ROOT = Path(__file__).parents[2]
+COMMAND = re.compile(r"(?:^    |`)gatewright ([a-z]+)\b", re.MULTILINE)
+COMMANDS = {each.name for each in (*app.registered_commands, *app.registered_groups)}
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -31,6 +33,10 @@ def test_a_page_leads_to_what_is_there(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_page_names_commands_that_there_are(page: Path) -> None:
     """Each `gatewright …` of a page begins with one of our commands."""
-    commands = {each.name for each in (*app.registered_commands, *app.registered_groups)}
-    named = set(re.findall(r"(?:^    |`)gatewright ([a-z]+)\b", page.read_text("utf-8"), re.MULTILINE))
-    assert named <= commands
+    assert set(COMMAND.findall(page.read_text("utf-8"))) <= COMMANDS
+
+
+def test_every_command_is_on_a_page() -> None:
+    """What is not in docs/ is known to nobody who does not ask for --help."""
+    named = {name for page in (ROOT / "docs").glob("*.md") for name in COMMAND.findall(page.read_text("utf-8"))}
+    assert named >= COMMANDS
