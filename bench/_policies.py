@@ -8,9 +8,8 @@ one tenant; one in fifty each denies, uses a wildcard, is about one subject unti
 from __future__ import annotations
 
 import json
-from time import perf_counter
 
-__all__ = ["DEPTH", "folder_texts", "links", "reference", "rows", "tenant_names", "tool_texts"]
+__all__ = ["DEPTH", "folder_texts", "links", "rows", "tenant_names", "tool_texts"]
 
 DEPTH = 9
 """Steps of the deepest chain of roles; stock pycasbin stops counting at ten."""
@@ -131,12 +130,3 @@ def _tool(name: str, role: str) -> str:
         f"  - {{ id: short, roles: [{role}], arguments: {{ limit: {{ maximum: 20 }} }}, result: {{ rows: 20 }} }}\n"
         f"  - {{ id: long, roles: [{role}], arguments: {{ service: {{ pattern: '^log-' }} }} }}\n"
     )
-
-
-def reference() -> float:
-    """Microseconds of a loop that has nothing to do with us: how fast is this machine now?"""
-    began = perf_counter()
-    total = 0
-    for number in range(1000):
-        total += number % 7
-    return (perf_counter() - began) * 1e6

@@ -10,9 +10,8 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import time
-from collections.abc import Callable
-from typing import Any
+
+from _timing import reference, timed
 
 from gatewright import Guard, Page
 from gatewright.testing import FakeIssuer
@@ -44,25 +43,6 @@ def open_guard(issuer: FakeIssuer) -> Guard:
     guard.tool("lines.read", kind="read", **words)(read_lines)
     guard.tool("lines.drop", kind="write", **words)(drop_lines)
     return guard
-
-
-def reference() -> int:
-    """A loop that has nothing to do with us: how fast is this machine now?"""
-    total = 0
-    for number in range(1000):
-        total += number % 7
-    return total
-
-
-def timed(work: Callable[[], Any], count: int) -> list[float]:
-    """Microseconds of each of *count* runs."""
-    clock = time.perf_counter_ns
-    found = []
-    for _ in range(count):
-        began = clock()
-        work()
-        found.append((clock() - began) / 1000)
-    return found
 
 
 def main() -> None:

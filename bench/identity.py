@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jwt
+from _timing import reference, timed
 
 from gatewright.middleware.identify import VerifiedTokens
 from gatewright.middleware.token import Verifier, build_verifier
@@ -38,25 +39,6 @@ CLAIMS = {"type": "object", "properties": {"branch": {"type": "string"}, "refund
 def no_file(name: str) -> bytes:
     """A folder without key files."""
     raise FileNotFoundError(name)
-
-
-def reference() -> int:
-    """A loop that has nothing to do with us: how fast is this machine now?"""
-    total = 0
-    for number in range(1000):
-        total += number % 7
-    return total
-
-
-def timed(work: Callable[[], Any], count: int) -> list[float]:
-    """Microseconds of each of *count* runs."""
-    clock = time.perf_counter_ns
-    found = []
-    for _ in range(count):
-        began = clock()
-        work()
-        found.append((clock() - began) / 1000)
-    return found
 
 
 def runs_of(algorithm: str) -> dict[str, Callable[[], Any]]:

@@ -12,7 +12,6 @@ import argparse
 import datetime as dt
 import json
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import fastjsonschema
 import jsonschema
 import jsonschema_rs
+from _timing import reference, timed
 
 from gatewright import Guard
 from gatewright.policy.caller import Caller
@@ -74,25 +74,6 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "nested": (NESTED, {"order": {"lines": [{"sku": "a-1", "count": 2, "tax": 0.5}] * 10, "note": "soon"}}),
     "fields_50": (WIDE, {f"f{n}": VALUES[n % len(VALUES)] for n in range(FIELDS)}),
 }
-
-
-def reference() -> int:
-    """A loop that has nothing to do with us: how fast is this machine now?"""
-    total = 0
-    for number in range(1000):
-        total += number % 7
-    return total
-
-
-def timed(work: Callable[[], Any], count: int) -> list[float]:
-    """Microseconds of each of *count* runs."""
-    clock = time.perf_counter_ns
-    found = []
-    for _ in range(count):
-        began = clock()
-        work()
-        found.append((clock() - began) / 1000)
-    return found
 
 
 def open_snapshot(narrowed: int) -> Snapshot:

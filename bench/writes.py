@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from _timing import reference_us
+
 from gatewright import Guard
 from gatewright.testing import FakeIssuer
 
@@ -152,14 +154,6 @@ def together(write: Callable[[], None], seconds: float, commits: list[int]) -> t
     return done / (time.monotonic() - began), commits[0] / done
 
 
-def reference() -> float:
-    """A loop that has nothing to do with us: how fast is this machine now? In microseconds."""
-    total, began = 0, time.perf_counter_ns()
-    for number in range(1000):
-        total += number % 7
-    return (time.perf_counter_ns() - began) / 1000
-
-
 def main() -> None:
     """Measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -180,7 +174,7 @@ def main() -> None:
                 with open_guard(issuer, url) as guard:
                     found = measure(guard, token, bare_postgresql(url), seconds)
                     figures.update({f"{key}_postgresql": value for key, value in found.items()})
-    figures["reference_us"] = statistics.median(reference() for _ in range(200))
+    figures["reference_us"] = statistics.median(reference_us() for _ in range(200))
     for key, value in figures.items():
         print(f"{key:<34} {value:>10.3f}")
     print(json.dumps({"bench": "writes", "figures": {key: round(value, 3) for key, value in figures.items()}}))

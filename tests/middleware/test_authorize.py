@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gatewright import Failed, Guard, NotFound, Page, Resource, middleware, policy
+from code_paths import lines_of
+from gatewright import Failed, Guard, NotFound, Page, Resource
 from gatewright.middleware.results import Result
 from gatewright.testing import FakeClock, FakeIssuer, ListJournal
 
@@ -234,27 +233,6 @@ def test_a_check_may_fail_in_a_way_that_is_told(bank: Bank) -> None:
     answer = bank.ask()
     assert answer.to_json()["code"] == "business_rule"
     assert SENTENCE not in json.dumps(answer.to_message("plain", "c"))
-
-
-def lines_of(call: Callable[[], object]) -> list[tuple[str, int]]:
-    """Every line of ours that *call* executes in this thread, in order; ids are drawn in blocks, which is no path."""
-    packages = tuple(str(Path(module.__file__ or "").parent) for module in (policy, middleware))
-    seen: list[tuple[str, int]] = []
-
-    def trace(frame: Any, event: str, _: object) -> Any:
-        if frame.f_code.co_filename.endswith("identifiers.py") or not frame.f_code.co_filename.startswith(packages):
-            return None
-        if event == "line":
-            seen.append((frame.f_code.co_filename, frame.f_lineno))
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    return seen
 
 
 @pytest.mark.promise("P4")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from collections.abc import Callable
 from dataclasses import replace
-from types import FrameType
 from typing import Any
 
 import pytest
 
+from code_paths import lines_of
 from desk import Desk, open_desk
 from gatewright import Guard, Misuse, PolicyInvalid, ToolCall
 from gatewright.middleware.failures import CallUnauthenticated
@@ -351,27 +349,6 @@ def test_a_guard_closes_what_it_opened_and_nothing_else(tmp_path: Any) -> None:
         desk.call("note.echo", {"text": "x"})
     assert not desk.journal.closed
     desk.guard.close()
-
-
-def lines_of(call: Callable[[], object]) -> list[tuple[str, int]]:
-    """Every line of ours that *call* runs through, in order."""
-    seen: list[tuple[str, int]] = []
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        name = frame.f_code.co_filename
-        if "/middleware/" not in name and "/policy/" not in name:
-            return None
-        if event == "line":
-            seen.append((name, frame.f_lineno))
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    return seen
 
 
 @pytest.mark.case(70)

@@ -1,23 +1,17 @@
 """
-Which way does a call take through the product? Every line of it, and whether two calls take the same one.
+Do calls that must be alike take the same way through the product? Hidden and made-up tools, foreign and absent records.
 
-In comes a call to be made; out come the lines of policy/ and middleware/ that it executes. A comparison of pairs, not a
-measurement of time.
+In come archives; out come pairs whose ways part, and where. Compares lines, and measures no time.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from gatewright import middleware, policy
-from gatewright.middleware import identifiers
-from gatewright.middleware.identifiers import new_id
+from code_paths import first_difference, lines_of
 from noninterference.archive import Archive, new_case
 from noninterference.probes import Probe
 from noninterference.run import Runner, counted
@@ -25,42 +19,7 @@ from noninterference.table import Table
 from noninterference.view import Person
 from noninterference.world import PEOPLE
 
-PACKAGES = tuple(str(Path(module.__file__ or "").parent) for module in (policy, middleware))
-Line = tuple[str, int]
 RAWS = ("{}", '{"code":"x"}', '{"case":"a-1"}', "{", "", "[]", '{"a":1,"a":2}', "null")
-
-
-def lines_of(call: Callable[[], object]) -> list[Line]:
-    """Every line of ours that *call* executes in this thread, in order."""
-    seen: list[Line] = []
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        if not frame.f_code.co_filename.startswith(PACKAGES):
-            return None
-        if event == "line":
-            seen.append((frame.f_code.co_filename, frame.f_lineno))
-        return trace
-
-    _draw_ids()
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    return seen
-
-
-def first_difference(one: list[Line], other: list[Line]) -> object:
-    """Where two ways part, None where they do not."""
-    parted = next((pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]), None)
-    return parted or (None if len(one) == len(other) else f"{len(one)} lines and {len(other)}")
-
-
-def _draw_ids() -> None:
-    """Have enough random ids at hand: they are drawn in blocks, whatever is asked."""
-    while len(identifiers._drawn) < 8:
-        new_id()
 
 
 @dataclass(frozen=True)

@@ -8,51 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from collections.abc import Callable
 from itertools import combinations
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 
-from gatewright import middleware, policy
+from code_paths import first_difference, lines_of
 from promises.shop import FORBIDDEN, Shop
 
 pytestmark = pytest.mark.promise("P4")
-PACKAGES = tuple(str(Path(module.__file__ or "").parent) for module in (policy, middleware))
 HIDDEN = ("shop.close", "made.up")
 RECORDS = ("b-2", "g-1", "no-such")
 """Foreign by its branch, foreign by its tenant, made up."""
 ASKED = (("basket.find", '"limit":2'), ("basket.pay", '"amount":5'))
 ARGUMENTS: tuple[str | bytes, ...] = ("{}", '{"everything":true}', "{", "", b"\xff", '{"a":1,"a":2}', "[]", "null")
-
-
-def lines_of(call: Callable[[], object]) -> list[tuple[str, int]]:
-    """Every line of ours that *call* executes in this thread, in order; ids are drawn in blocks, which is no path."""
-    seen: list[tuple[str, int]] = []
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        if frame.f_code.co_filename.endswith("identifiers.py") or not frame.f_code.co_filename.startswith(PACKAGES):
-            return None
-        if event == "line":
-            seen.append((frame.f_code.co_filename, frame.f_lineno))
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    return seen
-
-
-def first_difference(one: list[tuple[str, int]], other: list[tuple[str, int]]) -> object:
-    """Where two ways part, None where they do not."""
-    parted = next((pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]), None)
-    return parted or (None if len(one) == len(other) else f"{len(one)} lines and {len(other)}")
 
 
 def ways(shop: Shop, calls: list[tuple[str, str | bytes]], role: str = "clerk") -> list[list[tuple[str, int]]]:
