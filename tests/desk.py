@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -166,6 +167,22 @@ def open_desk(changed: dict[str, str] | None = None, *, tools: bool = True, **op
     texts = policies(ISSUER, **(changed or {}))
     guard = Guard(options.pop("policies", texts), clock=clock, journal=journal, keys="k" * 32, watch=False, **options)
     desk = Desk(guard, ISSUER, clock, journal)
+    if tools:
+        add_tools(desk)
+    return desk
+
+
+def write_folder(folder: Path, **changed: str) -> Path:
+    """Write the desk's policies into *folder*, without a catalog."""
+    for path, text in policies(ISSUER, **changed).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+def open_folder(folder: Path, *, tools: bool = True, **options: Any) -> Desk:
+    """Return a desk over *folder*, with a ledger in memory."""
+    desk = open_desk(tools=False, policies=folder, ledger=":memory:", **options)
     if tools:
         add_tools(desk)
     return desk

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from desk import ISSUER, Desk, add_tools, open_desk, policies
+from desk import Desk, open_desk, open_folder, write_folder
 from gatewright import Guard, Misuse, PolicyInvalid
 from gatewright.cli.main import app
 from gatewright.middleware.results import FORBIDDEN
@@ -28,19 +28,9 @@ expect: { amy: { echo: ok } }
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The desk's policies as a folder, its catalog accepted."""
-    where = tmp_path / "policies"
-    for path, text in policies(ISSUER).items():
-        (where / path).parent.mkdir(parents=True, exist_ok=True)
-        (where / path).write_text(text)
+    where = write_folder(tmp_path / "policies")
     open_folder(where).guard.accept_catalog()
     return where
-
-
-def open_folder(where: Path, **options: Any) -> Desk:
-    """A desk over a folder."""
-    desk = open_desk(tools=False, policies=where, ledger=":memory:", **options)
-    add_tools(desk)
-    return desk
 
 
 def edit(where: Path, path: str, old: str, new: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from desk import ISSUER, WORDS, Desk, add_tools, open_desk, policies
+from desk import ISSUER, WORDS, open_desk, open_folder, policies, write_folder
 from effective import write_effective
 from gatewright import Guard, Misuse, PolicyInvalid
 from gatewright.middleware.live import cataloguing
@@ -22,23 +22,7 @@ ACCEPT = "gatewright catalog MODULE:GUARD --write"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The desk's policies as a folder, without a catalog."""
-    return write(tmp_path / "policies")
-
-
-def write(folder: Path, **changed: str) -> Path:
-    """Write the desk's policies into *folder*."""
-    for path, text in policies(ISSUER, **changed).items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    return folder
-
-
-def open_folder(folder: Path, *, tools: bool = True) -> Desk:
-    """A desk over *folder*."""
-    desk = open_desk(tools=False, policies=folder, ledger=":memory:")
-    if tools:
-        add_tools(desk)
-    return desk
+    return write_folder(tmp_path / "policies")
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
