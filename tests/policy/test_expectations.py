@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+from gatewright.middleware.outcome import Status
 from gatewright.policy.errors import Place
-from gatewright.policy.expectations import Expectations
+from gatewright.policy.expectations import STATUSES, Expectations
 from gatewright.policy.fields import Reader
 from gatewright.policy.formats import Findings, read_documents
 from gatewright.policy.model import Delegation, Names
@@ -80,3 +83,9 @@ def test_one_wrong_name_is_one_finding() -> None:
     }
     for right, (fault, code) in wrong.items():
         assert faults(SOUND.replace(right, fault)) == [code], fault
+
+
+def test_a_test_file_may_expect_every_status_of_a_result() -> None:
+    """The one beside them stands for a failure by its code, which a spent budget is."""
+    assert set(STATUSES) - set(get_args(Status)) == {"rate_limited"}
+    assert set(get_args(Status)) <= set(STATUSES)
