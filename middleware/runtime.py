@@ -118,23 +118,10 @@ class Runtime:
         model_call = call_id if isinstance(call_id, str) and call_id else None
         trail = Trail(self.clock.time(), interaction=joined, model_call=model_call, parent=parent)
         name = name if isinstance(name, str) else ""
-        language = locale or self.locale
-        is_raw = not isinstance(raw, Mapping)
-        stage = given.get("stage")
-        trail.add(
-            "request_received",
-            adapter=adapter,
-            locale=language,
-            operation=operation,
-            raw=is_raw,
-            size=len(raw) if isinstance(raw, str | bytes) else None,
-            stage=stage if isinstance(stage, str) else None,
-            task=interaction.task if isinstance(interaction, Interaction) else None,
-            tool=name,
-        )
-        _last_call.set(trail.call)
-        call = Call(self, name, raw, token, given, interaction, operation, language, trail)
+        call = Call(self, name, raw, token, given, interaction, operation, locale or self.locale, trail)
         call.format = format
+        _tell_received(call, adapter)
+        _last_call.set(trail.call)
         return call
 
     def open_calls(self, calls: Iterable[ToolCall | tuple[Any, ...]], options: BatchOptions) -> Iterator[Call]:
@@ -163,6 +150,21 @@ def declared_context(context: Mapping[str, object]) -> JsonObject:
     except Malformed as error:
         raise Misuse(f"the context is not JSON ({error.reason})", "numbers, strings, lists and objects") from None
     return cast("JsonObject", copied)
+
+
+def _tell_received(call: Call, adapter: str | None) -> None:
+    raw, stage, interaction = call.raw, call.given_context.get("stage"), call.interaction
+    call.trail.add(
+        "request_received",
+        adapter=adapter,
+        locale=call.locale,
+        operation=call.operation_name,
+        raw=not isinstance(raw, Mapping),
+        size=len(raw) if isinstance(raw, str | bytes) else None,
+        stage=stage if isinstance(stage, str) else None,
+        task=interaction.task if isinstance(interaction, Interaction) else None,
+        tool=call.tool_name,
+    )
 
 
 def _check_texts(**stated: object) -> None:

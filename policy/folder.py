@@ -129,23 +129,8 @@ class _Loading:
         self.declared = cache(self._declared)
 
     def load(self, *, any_age: bool) -> PolicySet:
-        for path in _NEEDED:
-            if path not in self.source.files:
-                self.findings.add(Place(path), "file_missing", f"a policies folder has a {path}")
-        node = self.one("names.yaml")
-        if node is None:
-            raise PolicyInvalid(self.findings.all)
-        self.names = read_names(node, self.reader)
-        self.identity = read_identity(self.one("identity.yaml"), self.names, self.reader)
-        check_paths(self.source, self.names, self.identity.key_files, self.findings)
-        if self.tools is not None:
-            check_specs(self.catalog, self.source, self.names, self.findings)
-        self._conditions()
-        documents = Documents(self.tools, self.declared, self.reader)
-        for path in self.source.under("tools", ".yaml"):
-            for document in self._documents(path):
-                documents.add(document)
-        policies = documents.finish()
+        node = self._declarations()
+        policies = self._tools()
         model = self._model()
         rows = self._rows(policies, self._layout(model))
         check_delegated(node, rows.made, self.tools, self.reader)
@@ -171,6 +156,30 @@ class _Loading:
             tests=tests,
             warnings=tuple(sorted(self.findings.all)),
         )
+
+    def _declarations(self) -> Node:
+        """Read what every other file is checked against; return the node of names.yaml."""
+        for path in _NEEDED:
+            if path not in self.source.files:
+                self.findings.add(Place(path), "file_missing", f"a policies folder has a {path}")
+        node = self.one("names.yaml")
+        if node is None:
+            raise PolicyInvalid(self.findings.all)
+        self.names = read_names(node, self.reader)
+        self.identity = read_identity(self.one("identity.yaml"), self.names, self.reader)
+        check_paths(self.source, self.names, self.identity.key_files, self.findings)
+        if self.tools is not None:
+            check_specs(self.catalog, self.source, self.names, self.findings)
+        self._conditions()
+        return node
+
+    def _tools(self) -> Mapping[str, ToolPolicy]:
+        """Read every document under tools/."""
+        documents = Documents(self.tools, self.declared, self.reader)
+        for path in self.source.under("tools", ".yaml"):
+            for document in self._documents(path):
+                documents.add(document)
+        return documents.finish()
 
     def _documents(self, path: str) -> list[Node]:
         """The documents of a file that holds some; `format` may start each."""
