@@ -99,6 +99,7 @@ class Call:
         "now",
         "operation",
         "operation_name",
+        "own",
         "progress",
         "proposal",
         "raw",
@@ -127,6 +128,7 @@ class Call:
     injected: Mapping[str, Any]
     interaction: Interaction | str | None
     operation_name: str | None
+    own: str | None
     locale: str
     format: Format | None
     trail: Trail
@@ -187,6 +189,7 @@ class Call:
         self.progress = None
         self.approval = None
         self.operation = None
+        self.own = None
         self.awaited = None
         self.stored = None
         self.gate = None

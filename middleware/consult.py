@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from gatewright.middleware.call import Call, Wait
 from gatewright.middleware.cursor import open_cursors
 from gatewright.middleware.load import load_records
+from gatewright.middleware.operations import named_key
 from gatewright.middleware.spending import charge_of
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.policy.errors import GatewrightError
@@ -96,11 +97,19 @@ def _answer(call: Call, need: Need) -> _Asking[Answer]:
             judged, returned = yield from load_records(call, need)
             call.records.update(returned)
             return judged
-        spent: Answer = yield Wait(
-            call.runtime.ledger.spent, [charge_of(each, call.caller, None) for each in need.budgets]
-        )
+        charges = [charge_of(each, call.caller, None) for each in need.budgets]
+        spent: Answer = yield Wait(call.runtime.ledger.spent, charges, (yield from _own(call)))
     except StoreUnavailable:
         pass
     else:
         return spent
     raise Undecided("budget", "budget: the ledger is unavailable")
+
+
+def _own(call: Call) -> _Asking[str | None]:
+    """The operation that the call is, where it has been started before: what it has spent is not spent again."""
+    if call.own is None and call.operation_name is not None and call.tool.spec.kind == "write":
+        key = named_key(call.caller.tenant, call.caller.subject, call.tool_name, call.operation_name)
+        found = yield Wait(call.runtime.ledger.named, key)
+        return None if found is None else str(found.id)
+    return call.own

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Unpack
 
 from gatewright.middleware.accept import accept, catalog_files
-from gatewright.middleware.approvals import Approvals
+from gatewright.middleware.afterwards import Afterwards
 from gatewright.middleware.assemble import assemble
 from gatewright.middleware.bounds import BoundOptions
 from gatewright.middleware.call import Arguments, Clock
@@ -23,7 +23,6 @@ from gatewright.middleware.check import check
 from gatewright.middleware.controls import PolicyControls
 from gatewright.middleware.credential import UNSAID, TokenSource, Unsaid
 from gatewright.middleware.decorate import decorate
-from gatewright.middleware.history import call_events, tell_call
 from gatewright.middleware.interaction import Interaction
 from gatewright.middleware.introduce import introduce, introduce_async
 from gatewright.middleware.journal import Journal
@@ -32,17 +31,15 @@ from gatewright.middleware.listing import list_tools
 from gatewright.middleware.live import is_cataloguing, quarantined
 from gatewright.middleware.options import BatchOptions, CallOptions, ToolCall
 from gatewright.middleware.perform import opened, perform, perform_async
-from gatewright.middleware.receive import receive_event
-from gatewright.middleware.record import Event
 from gatewright.middleware.registration import Check, Fact, Resource, Rule, SchemaSource, Statement, register
 from gatewright.middleware.registry import Registry
 from gatewright.middleware.repairs import InvalidArguments
 from gatewright.middleware.results import Forbidden, Ok, Result
-from gatewright.middleware.revocation import Revocation, Revocations
 from gatewright.middleware.runtime import declared_context, last_call_id
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import OpenCall, Session
 from gatewright.middleware.steps import BUILT_IN
+from gatewright.middleware.unresolved import Reconcile
 from gatewright.policy.caller import Caller
 from gatewright.policy.model import Schema
 from gatewright.policy.rendering import Format
@@ -53,7 +50,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Guard(PolicyControls):
+class Guard(PolicyControls, Afterwards):
     """
     Guards functions by policies.
 
@@ -121,15 +118,6 @@ class Guard(PolicyControls):
         return self._runtime.chain
 
     @property
-    def revocations(self) -> Revocations:
-        """What is revoked: `guard.revocations.revoke_token("…")`, of sessions, subjects and actors likewise."""
-        return self._runtime.revocations
-
-    def receive_event(self, text: str) -> tuple[Revocation, ...]:
-        """Take a Security Event Token (RFC 8417) of an issuer; return what it revoked. Raises EventRefused."""
-        return receive_event(text, self._runtime)
-
-    @property
     def last_call_id(self) -> str | None:
         """The runtime's id of the last call made in this thread or task; it stands beside a result, never in it."""
         return last_call_id()
@@ -153,6 +141,8 @@ class Guard(PolicyControls):
         result: SchemaSource = None,
         timeout: float | None = None,
         cursor: str | None = None,
+        reconcile: Reconcile | None = None,
+        idempotent: bool = False,
         injected: Collection[str] = (),
         echo: Collection[str] = (),
         secret: Collection[str] = (),
@@ -167,8 +157,10 @@ class Guard(PolicyControls):
         (arguments, settings) → arguments. *checks* get (arguments, resources), may do I/O, and raise `Conflict`,
         `NotFound` or `Failed`. *reasons* are the codes that rules and failures may state. *schema* and *result* are
         JSON Schemas or files of them, in the place of what the annotations say. *timeout* is in seconds. *cursor* is
-        the argument that takes a page's next_cursor, `/cursor` unless given. *injected* names parameters that a
-        framework passes. *echo*, *secret* and *loggable* mark arguments.
+        the argument that takes a page's next_cursor, `/cursor` unless given. *reconcile* finds out whether a write
+        happened whose outcome is unknown (`Happened`, `DidNotHappen`, `CannotTell`); *idempotent* says that the backend
+        does the same write once, however often it is asked under `current_operation().key`. *injected* names
+        parameters that a framework passes. *echo*, *secret* and *loggable* mark arguments.
 
         Raises:
             Misuse: at once, for anything that could never work.
@@ -190,6 +182,8 @@ class Guard(PolicyControls):
             result=result,
             timeout=timeout,
             cursor=cursor,
+            reconcile=reconcile,
+            idempotent=idempotent,
             injected=injected,
             echo=echo,
             secret=secret,
@@ -240,11 +234,6 @@ class Guard(PolicyControls):
         with opened(self._runtime.open_call(name, arguments, **options)) as left:
             yield left
 
-    @property
-    def approvals(self) -> Approvals:
-        """What waits for people: they list, approve, reject and withdraw with tokens of their own."""
-        return Approvals(self._runtime)
-
     def session(
         self,
         token: str | TokenSource | None,
@@ -288,15 +277,6 @@ class Guard(PolicyControls):
         """
         call = self._runtime.open_call("", "", token=token, context=context, interaction=interaction)
         return list_tools(call, format)
-
-    def events(self, call_id: str) -> tuple[Event, ...]:
-        """Return what happened to a call, in order; *call_id* is the runtime's id."""
-        self._runtime.journal.flush()
-        return call_events(call_id, self._runtime.journal, self._runtime.ledger)
-
-    def story(self, call_id: str) -> str:
-        """Return what happened to a call as a text that a person can read."""
-        return tell_call(self.events(call_id))
 
     def catalog(self) -> dict[str, str]:
         """Return the catalog file of each registered tool, by its path in a policies folder."""

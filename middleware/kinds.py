@@ -100,6 +100,7 @@ FIELDS: Final[Mapping[Kind, frozenset[str]]] = {
             "effect",
             "error",
             "http_status",
+            "note",
             "operation",
             "outcome",
             "reason",

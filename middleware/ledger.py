@@ -12,7 +12,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,10 +22,11 @@ from gatewright.middleware import statements
 from gatewright.middleware.identifiers import new_id
 from gatewright.middleware.operations import Operation, Proposal, State, operation_key
 from gatewright.middleware.owners import this_process
+from gatewright.middleware.reading import OperationReader
 from gatewright.middleware.recovery import RUNNING, Ending, Why, closing_line, is_left, settle
 from gatewright.middleware.revocation import REVOCATIONS, Revocations
 from gatewright.middleware.seal import KeyRing
-from gatewright.middleware.spending import Charge, budget_locks, fits, spend, spent
+from gatewright.middleware.spending import Charge, budget_locks, fits, give_back, spend, spent
 from gatewright.middleware.starts import (
     Found,
     KeyReused,
@@ -39,7 +40,6 @@ from gatewright.middleware.starts import (
 )
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.middleware.transactions import Transaction, Transactions
-from gatewright.policy.settlement import Spent
 
 __all__ = ["Ledger"]
 
@@ -50,7 +50,7 @@ _log = logging.getLogger("gatewright.ledger")
 T = TypeVar("T")
 
 
-class Ledger:
+class Ledger(OperationReader):
     """
     Operations and the chain of their events, in SQLite or PostgreSQL, synced in full. Any number of threads and
     processes.
@@ -71,12 +71,11 @@ class Ledger:
         clock: Callable[[], float] = time.time,
         retention: float = _RETENTION,
     ) -> None:
+        super().__init__(Transactions(place), clock)
         self._keys = keys
-        self._clock = clock
         self._retention = retention
         self._closed = False
         self._begin()
-        self.store: Transactions = Transactions(place)
         self.revocations: Revocations = Revocations(self.store, clock)
         _ledgers.add(self)
         self.recover_stale()
@@ -118,7 +117,7 @@ class Ledger:
             found = self._find(transaction, proposal)
             if isinstance(found, Found | KeyReused):
                 return found
-            if not self._spend(transaction, charges):
+            if not self._spend(transaction, charges, None if found is None else found.id):
                 return Overspent()
             if use is not None and not use(transaction.connection):
                 return Unapproved()
@@ -135,10 +134,6 @@ class Ledger:
         except BaseException as error:
             self._take_back(begun, error)
             raise
-
-    def spent(self, charges: Sequence[Charge]) -> tuple[Spent, ...]:
-        """Return what is spent of the budget of each of *charges*, in order."""
-        return self.store.read(lambda connection: spent(connection, charges, self._clock()))
 
     def knows(self, proposal: Proposal) -> bool:
         """Whether the proposed write would not run: it has, nobody knows, or its name stands for another one."""
@@ -203,23 +198,25 @@ class Ledger:
             with self._finished:
                 self._finished.wait(min(_POLL, left))
 
-    def operation(self, id: str) -> Operation | None:
-        """Return the operation that callers know as *id*; one that nobody will finish reads as `unknown`."""
-        found = self._row(id)
-        if found is None or found.state != "started" or not is_left(found):
-            return found
-        again = self._row(id)  # it may have ended between the first look and the question whether it still runs
-        return found if again is None else replace(again, state="unknown") if again == found else again
+    def resolve(self, ending: Ending, why: Why, note: str | None = None) -> bool:
+        """
+        Write how an `unknown` operation ended after all, with what is left to tell of its call; False where it is not
+        unknown any more, or was started again meanwhile. *note* is the reason that a person gives.
+        """
 
-    def _row(self, id: str) -> Operation | None:
-        row = self.store.read(lambda connection: connection.execute(statements.BY_ID, {"id": id}).mappings().first())
-        return None if row is None else Operation(**row)
+        def work(transaction: Transaction) -> bool:
+            if not settle(transaction, ending, "unknown"):
+                return False
+            line = closing_line(transaction.connection, ending, why, note)
+            if line is not None:
+                transaction.write_line(line)
+            return True
 
-    def operations(self, state: State) -> tuple[Operation, ...]:
-        """Return every operation in *state*, oldest first."""
-        asked = {"state": state}
-        rows = self.store.read(lambda connection: connection.execute(statements.BY_STATE, asked).mappings().all())
-        return tuple(Operation(**row) for row in rows)
+        return self._open_store().write(work)
+
+    def expiry(self) -> float:
+        """Return until when an operation that ends now is kept, in seconds since the epoch."""
+        return self._clock() + self._retention
 
     def recover_stale(self) -> tuple[Operation, ...]:
         """Make `unknown` what dead processes left started, write the end of those calls, and return them."""
@@ -238,10 +235,6 @@ class Ledger:
     def append(self, line: bytes, /) -> None:
         """Write one more line of an effect, such as a late `business_committed`, at once."""
         self.store.write(lambda transaction: transaction.write_line(line))
-
-    def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
-        """Give the lines of effects, oldest first: all, those of one call, or those of one interaction."""
-        return self.store.lines(call, interaction)
 
     def flush(self) -> None:
         """Do nothing: every line is on the disk when its transaction ends."""
@@ -273,32 +266,34 @@ class Ledger:
             if matching is None and found.state in ("started", "unknown"):
                 matching = True  # the key is gone: nobody can say that these are other arguments
             if matching:
-                return self._answer(transaction, found)
+                return self._answer(transaction, found, idempotent=proposal.idempotent)
             if proposal.name is not None:
                 return KeyReused()
         return None
 
-    def _answer(self, transaction: Transaction, found: Operation) -> Found | Operation:
+    def _answer(self, transaction: Transaction, found: Operation, *, idempotent: bool) -> Found | Operation:
         if found.state == "failed" and found.retryable:
             return found
         if found.state == "started" and is_left(found):
             self._give_up(transaction, found)
-            return Found(replace(found, state="unknown"))
-        return Found(found)
+            found = replace(found, state="unknown")
+        return found if found.state == "unknown" and idempotent else Found(found)
 
-    def _spend(self, transaction: Transaction, charges: Sequence[Charge]) -> bool:
-        return not charges or fits(charges, spent(transaction.connection, charges, self._clock()))
+    def _spend(self, transaction: Transaction, charges: Sequence[Charge], but: str | None = None) -> bool:
+        return not charges or fits(charges, spent(transaction.connection, charges, self._clock(), but))
 
     def _begun(self, proposal: Proposal, earlier: Operation | None) -> Operation:
+        id = earlier.id if earlier else new_id()
+        kept, keys = proposal.kept, self._keys
         return Operation(
-            id=earlier.id if earlier else new_id(),
+            id=id,
             key=earlier.key if earlier else operation_key(proposal),
             tenant=proposal.tenant,
             subject=proposal.subject,
             tool=proposal.tool,
             name=proposal.name,
             interaction=proposal.interaction,
-            digest=self._keys.digest(proposal.tenant, "arguments", proposal.arguments),
+            digest=keys.digest(proposal.tenant, "arguments", proposal.arguments),
             state="started",
             attempt=earlier.attempt + 1 if earlier else 1,
             call=proposal.call,
@@ -306,11 +301,13 @@ class Ledger:
             view=proposal.view,
             owner=this_process(),
             started_at=self._clock(),
+            sealed=None if kept is None else keys.seal(proposal.tenant, "operation", kept, id.encode()),
         )
 
     def _write_start(self, transaction: Transaction, operation: Operation, earlier: Operation | None) -> None:
         if earlier is not None:
             transaction.run(statements.FORGET, {"this": earlier.id})
+            give_back(transaction.connection, earlier.id)
         transaction.run(statements.INSERT, {name: getattr(operation, name) for name in Operation.__slots__})
 
     def _give_up(self, transaction: Transaction, operation: Operation) -> bool:

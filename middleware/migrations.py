@@ -85,6 +85,14 @@ MIGRATIONS: Final = (
                 PRIMARY KEY (approval, approver))""",
         ),
     ),
+    Migration(
+        4,
+        "recovery, leases",
+        (
+            "ALTER TABLE operation ADD COLUMN sealed VARCHAR",
+            "CREATE TABLE lease (owner VARCHAR PRIMARY KEY NOT NULL, fence {number} NOT NULL, until {float} NOT NULL)",
+        ),
+    ),
 )
 
 NEWEST: Final = MIGRATIONS[-1].number

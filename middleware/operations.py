@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, cast
 
 import rfc8785
 
@@ -23,12 +24,14 @@ from gatewright.policy.errors import Misuse
 from gatewright.policy.model import JsonObject
 
 __all__ = [
+    "INSIDE",
     "Operation",
     "Proposal",
     "RunningOperation",
     "State",
     "canonical_arguments",
     "current_operation",
+    "named_key",
     "operation_key",
     "running",
 ]
@@ -43,7 +46,8 @@ class Proposal:
 
     *name* is the application's name of it, or None: then this call is an operation of its own, unless it repeats an
     unresolved one of the same *interaction*. *arguments* is the RFC 8785 form of the filled arguments, *view* what the
-    caller has of the tool.
+    caller has of the tool. *idempotent* says that one whose outcome is unknown may be started again under its key.
+    *kept* is what recovery will need, None where there is nothing to recover it by.
     """
 
     tenant: str
@@ -55,6 +59,8 @@ class Proposal:
     trace: str
     view: str
     name: str | None = None
+    idempotent: bool = False
+    kept: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class Operation:
 
     *id* is what callers are told, *key* what a backend is given. *digest* is the keyed digest of its arguments, *call*
     the call that started it last, *attempt* how often it was started. *outcome* is the result as released, *view* what
-    it was released for.
+    it was released for. *sealed* is what recovery needs, while the outcome is not known.
     """
 
     id: str
@@ -86,6 +92,7 @@ class Operation:
     expires_at: float | None = None
     retryable: bool = False
     outcome: bytes | None = None
+    sealed: str | None = field(default=None, repr=False)
 
 
 class RunningOperation:
@@ -124,6 +131,12 @@ class RunningOperation:
         self._late(event_line("business_committed", self._now(), ids, **fields))
 
 
+INSIDE: Final[set[tuple[str, int]]] = set()
+"""Operation ids and attempts whose body a thread of this process is in, given up or not. A forked child is in none."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=INSIDE.clear)
+
 _current: ContextVar[RunningOperation] = ContextVar("gatewright_operation")
 
 
@@ -143,10 +156,13 @@ def current_operation() -> RunningOperation:
 @contextmanager
 def running(operation: RunningOperation) -> Iterator[None]:
     """Make *operation* the current one."""
+    body = (operation.id, operation.attempt)
     token = _current.set(operation)
+    INSIDE.add(body)
     try:
         yield
     finally:
+        INSIDE.discard(body)
         _current.reset(token)
 
 
@@ -167,5 +183,10 @@ def operation_key(proposal: Proposal) -> str:
     """
     if proposal.name is None:
         return f"op-{new_id()}"
-    scope = [proposal.tenant, proposal.subject, proposal.tool, proposal.name]
+    return named_key(proposal.tenant, proposal.subject, proposal.tool, proposal.name)
+
+
+def named_key(tenant: str, subject: str, tool: str, name: str) -> str:
+    """Return the key of the write that an application calls *name*."""
+    scope = [tenant, subject, tool, name]
     return f"op-{hashlib.sha256(json.dumps(scope).encode()).hexdigest()[:40]}"

@@ -25,7 +25,7 @@ __all__ = ["RUNNING", "Ending", "Why", "closing_line", "is_left", "settle"]
 RUNNING: Final[set[tuple[str, int]]] = set()
 """Operation ids and attempts whose body this process is in, whatever their ledger. A forked child is in none."""
 
-Why: TypeAlias = Literal["process_gone", "outcome_not_written", "after_recovery"]
+Why: TypeAlias = Literal["process_gone", "outcome_not_written", "after_recovery", "reconciled", "by_hand"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def settle(transaction: Transaction, ending: Ending, state: State = "started") -
         "new_expires_at": ending.expires_at,
         "new_retryable": ending.retryable,
         "new_outcome": ending.outcome,
+        "new_sealed": ending.operation.sealed if ending.state == "unknown" else None,
     }
     settled: bool = transaction.run(statements.SETTLE, values).rowcount == 1
     if settled and ending.state == "failed":
@@ -65,11 +66,11 @@ def settle(transaction: Transaction, ending: Ending, state: State = "started") -
     return settled
 
 
-def closing_line(connection: Connection, ending: Ending, why: Why) -> bytes | None:
+def closing_line(connection: Connection, ending: Ending, why: Why, note: str | None = None) -> bytes | None:
     """
     Return what is left to tell of the call that *ending* is of; None where there is nothing to tell it after.
 
-    Its terminal event is part of it where the call has none yet.
+    Its terminal event is part of it where the call has none yet. *note* is the reason that a person gave.
     """
     operation = ending.operation
     lines = connection.execute(statements.CALL_LINES, {"call": operation.call}).scalars().all()
@@ -77,6 +78,8 @@ def closing_line(connection: Connection, ending: Ending, why: Why) -> bytes | No
         return None
     effect = {"succeeded": "done", "failed": "none"}.get(ending.state, "unknown")
     finished: dict[str, Field] = {"effect": effect, "operation": operation.id, "outcome": "unknown", "reason": why}
+    if why in ("reconciled", "by_hand"):
+        finished |= {"note": note, "outcome": "resolved", "stored": ending.state}
     happened: list[tuple[Kind, dict[str, Field]]] = [("execution_finished", finished)]
     if not any(event.kind == "call_answered" for line in lines for event in expand(line)):
         terminal: dict[str, Field] = {"next": "ask_human", "operation": operation.id, "recovered": True}

@@ -12,17 +12,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from gatewright.middleware.page import is_page_schema, properties_of
+from gatewright.middleware.continuation import cursor_argument
 from gatewright.middleware.pinned import SchemaSource, read_pin, read_stated
 from gatewright.middleware.signature import Parameter, Signature, base_schema, read_signature, result_schema
 from gatewright.middleware.supply import Supply
+from gatewright.middleware.unresolved import Reconcile
 from gatewright.policy.catalog import spec_digest
 from gatewright.policy.dialect import SchemaInvalid, check_schema, compile_schema
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import FactSpec, ResourceSpec, Schema, ToolSpec
 from gatewright.policy.pointers import parse_pointer
 from gatewright.policy.pruning import children
-from gatewright.policy.published import flat_root
 
 __all__ = ["Check", "Fact", "Flavour", "Loader", "Resource", "Rule", "SchemaSource", "Statement", "Tool", "register"]
 
@@ -40,7 +40,6 @@ Flavour: TypeAlias = Literal["sync", "async", "stream"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _FLAGS: Final = ("echo", "secret", "loggable")
-_WORDS: Final = frozenset({"type", "description", "default", "examples", "title"})
 _JOIN: Final = re.compile(r"@(?=/)")
 
 
@@ -92,6 +91,8 @@ class Statement:
     result: SchemaSource = None
     timeout: float | None = None
     cursor: str | None = None
+    reconcile: Reconcile | None = None
+    idempotent: bool = False
     injected: Collection[str] = ()
     echo: Collection[str] = ()
     secret: Collection[str] = ()
@@ -101,7 +102,11 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
-    """A registered tool: its catalog record and the functions that belong to it."""
+    """
+    A registered tool: its catalog record and the functions that belong to it.
+
+    *reconcile* finds out whether a write of it happened; *idempotent* says that one may be started again under its key.
+    """
 
     spec: ToolSpec
     function: Callable[..., Any]
@@ -113,6 +118,8 @@ class Tool:
     timeout: float | None
     big_integers: bool
     cursor: str | None
+    reconcile: Reconcile | None = None
+    idempotent: bool = False
 
     @property
     def name(self) -> str:
@@ -147,7 +154,7 @@ def register(function: Any, stated: Statement, local_names: Mapping[str, Any] | 
     _check_records(signature, stated)
     facts = {name: each if isinstance(each, Fact) else Fact(each) for name, each in stated.facts.items()}
     result = _result_schema(signature, stated)
-    cursor = _cursor(stated, schema, result)
+    cursor = cursor_argument(stated.name, stated.cursor, schema, result)
     spec = _spec(function, stated, facts, schema, result, cursor)
     return Tool(
         spec=replace(spec, digest=spec_digest(spec)),
@@ -162,6 +169,8 @@ def register(function: Any, stated: Statement, local_names: Mapping[str, Any] | 
         timeout=stated.timeout,
         big_integers=stated.big_integers,
         cursor=cursor,
+        reconcile=stated.reconcile,
+        idempotent=stated.idempotent,
     )
 
 
@@ -196,6 +205,10 @@ def _check_words(function: Any, stated: Statement) -> None:
         raise Misuse(f"{stated.name}: there is no description", "write a docstring, or give description=")
     if stated.timeout is not None and not stated.timeout > 0:
         raise Misuse(f"{stated.name}: timeout is {stated.timeout!r}", "seconds, more than 0")
+    if stated.kind == "read" and (stated.reconcile is not None or stated.idempotent):
+        raise Misuse(f"{stated.name}: a read has no outcome to find out", "leave out reconcile= and idempotent=")
+    if stated.reconcile is not None and not callable(stated.reconcile):
+        raise Misuse(f"{stated.name}: reconcile= is no function", "give (operation) → Happened(…), …")
 
 
 def _description(function: Any, stated: Statement) -> str:
@@ -258,37 +271,6 @@ def _check_places(stated: Statement, schema: Schema) -> None:
     for flag in _FLAGS:
         for place in cast("Collection[str]", getattr(stated, flag)):
             _check_place(stated, flag, place, schema)
-
-
-def _cursor(stated: Statement, schema: Schema, result: Schema | None) -> str | None:
-    """The argument that takes the cursor of a page: the one that is named, else `cursor` where it can be one."""
-    is_paged = result is not None and is_page_schema(result)
-    properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
-    name = "cursor" if stated.cursor is None else stated.cursor.removeprefix("/")
-    if stated.cursor is None and not (is_paged and _takes_cursors(properties.get(name))):
-        return None
-    if result is None or not is_paged:
-        raise Misuse(f"{stated.name}: cursor is given, but the result is no page", "return Page[…]")
-    if not _takes_cursors(properties.get(name)):
-        raise Misuse(f"{stated.name}: {stated.cursor!r} cannot take a cursor", "an argument of type str | None = None")
-    told = properties_of(flat_root(result))["next_cursor"]
-    if not _takes_cursors(cast("Schema", told)):
-        raise Misuse(f"{stated.name}: next_cursor of the result is narrowed", "any string or null: it leaves sealed")
-    return name
-
-
-def _takes_cursors(schema: Schema | None) -> bool:
-    """Whether *schema* accepts every string: a sealed cursor is longer than the tool's own, and of other characters."""
-    if schema is None or schema.keys() - _WORDS - {"anyOf"}:
-        return False
-    branches = cast("Sequence[Schema]", schema.get("anyOf", [schema]))
-    return any(_is_any_text(each) for each in branches)
-
-
-def _is_any_text(schema: Schema) -> bool:
-    kinds = schema.get("type")
-    has_text = "string" in (kinds if isinstance(kinds, list | tuple) else [kinds])
-    return has_text and not schema.keys() - _WORDS
 
 
 def _check_place(stated: Statement, what: str, place: str, schema: Schema) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from gatewright.middleware.call import Call, Wait
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.operations import Operation, Proposal, canonical_arguments
+from gatewright.middleware.remember import remember
 from gatewright.middleware.restore import restore_result
 from gatewright.middleware.results import Ok, OkPage, Unknown
 from gatewright.middleware.starts import Found
@@ -43,6 +44,8 @@ def proposal_of(call: Call) -> Proposal:
         trace=trail.trace,
         view=call.view.digest,
         name=call.operation_name,
+        idempotent=call.tool.idempotent,
+        kept=None if call.tool.reconcile is None else remember(call),
     )
 
 

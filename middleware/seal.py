@@ -25,7 +25,9 @@ from gatewright.policy.errors import GatewrightError, Misuse
 
 __all__ = ["KeyRing", "Purpose", "SealBroken"]
 
-Purpose: TypeAlias = Literal["arguments", "approval", "raw_call", "cursor", "result", "mask", "checkpoint"]
+Purpose: TypeAlias = Literal[
+    "arguments", "approval", "raw_call", "cursor", "result", "mask", "checkpoint", "operation", "webhook"
+]
 """What a key is for; a key of one purpose says nothing about any other."""
 
 _SHORTEST: Final = 32

@@ -27,6 +27,7 @@ _SPENT: Final = select(func.count(), func.coalesce(func.sum(spending.c.amount), 
     spending.c.holder == bindparam("whose"),
     spending.c.at > bindparam("since"),
 )
+_OTHERS: Final = _SPENT.where(func.coalesce(spending.c.operation, "") != bindparam("but"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,13 @@ def budget_locks(charges: Iterable[Charge]) -> list[str]:
     return [f"{charge.budget.id}\n{charge.holder}" for charge in charges]
 
 
-def spent(connection: Connection, charges: Sequence[Charge], now: float) -> tuple[Spent, ...]:
-    """Return what is spent of each charge's budget within its window, in order."""
+def spent(connection: Connection, charges: Sequence[Charge], now: float, but: str | None = None) -> tuple[Spent, ...]:
+    """Return what is spent of each charge's budget within its window, in order; not by the operation *but*."""
     found = []
     for charge in charges:
         values = {"this": charge.budget.id, "whose": charge.holder, "since": now - charge.budget.window}
-        calls, total = connection.execute(_SPENT, values).one()
+        statement, more = (_SPENT, {}) if but is None else (_OTHERS, {"but": but})
+        calls, total = connection.execute(statement, values | more).one()
         found.append(Spent(calls, total))
     return tuple(found)
 

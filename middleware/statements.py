@@ -65,6 +65,7 @@ SETTLE: Final = (
         expires_at=bindparam("new_expires_at"),
         retryable=bindparam("new_retryable"),
         outcome=bindparam("new_outcome"),
+        sealed=bindparam("new_sealed"),
     )
 )
 """The attempt fences: the outcome of an earlier one changes nothing."""

@@ -23,7 +23,17 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["approval", "approval_vote", "event_line", "metadata", "migration", "operation", "revocation", "spending"]
+__all__ = [
+    "approval",
+    "approval_vote",
+    "event_line",
+    "lease",
+    "metadata",
+    "migration",
+    "operation",
+    "revocation",
+    "spending",
+]
 
 metadata: Final = MetaData()
 _Number: Final = BigInteger().with_variant(Integer, "sqlite")
@@ -85,11 +95,13 @@ operation: Final = Table(
     Column("expires_at", Double),
     Column("retryable", Boolean, nullable=False),
     Column("outcome", LargeBinary),
+    Column("sealed", String),
     UniqueConstraint("key", name="operation_key"),
 )
 """
 One row a logical write. *name* is the application's name of it, null where it gave none. *outcome* is the result as
-released; *expires_at* when a finished one may be forgotten.
+released; *expires_at* when a finished one may be forgotten. *sealed* is what recovery needs to authorize it again,
+null where its tool cannot be asked and once the outcome is known.
 """
 
 Index("operation_state", operation.c.state, operation.c.expires_at)
@@ -108,6 +120,18 @@ spending: Final = Table(
 
 Index("spending_used", spending.c.budget, spending.c.holder, spending.c.at)
 Index("spending_operation", spending.c.operation)
+
+lease: Final = Table(
+    "lease",
+    metadata,
+    Column("owner", String, primary_key=True),
+    Column("fence", _Number, nullable=False),
+    Column("until", Double, nullable=False),
+)
+"""
+One row a process that writes to this store, on PostgreSQL: past *until*, by the server's clock, it counts as gone. The
+*fence* grows with each one that is given out.
+"""
 
 revocation: Final = Table(
     "revocation",

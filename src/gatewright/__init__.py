@@ -8,16 +8,20 @@ from gatewright.middleware.page import Page, Stamped
 from gatewright.middleware.registration import Fact, Resource
 from gatewright.middleware.scope import RowScope
 from gatewright.middleware.seal import KeyRing
+from gatewright.middleware.unresolved import CannotTell, DidNotHappen, Happened, UnresolvedOperation
 from gatewright.policy.caller import Caller
 from gatewright.policy.errors import GatewrightError, Invalid, Misuse, PolicyInvalid
 
 __all__ = [
     "Caller",
+    "CannotTell",
     "Conflict",
+    "DidNotHappen",
     "Fact",
     "Failed",
     "GatewrightError",
     "Guard",
+    "Happened",
     "Invalid",
     "KeyRing",
     "Misuse",
@@ -30,5 +34,6 @@ __all__ = [
     "Stamped",
     "Stopped",
     "ToolCall",
+    "UnresolvedOperation",
     "current_operation",
 ]
