@@ -11,7 +11,18 @@ import sys
 
 import typer
 
-from gatewright.cli import calls, exporting, importing, policies, revoking, schemas, storing, tokens
+from gatewright.cli import (
+    approving,
+    calls,
+    exporting,
+    importing,
+    operating,
+    policies,
+    revoking,
+    schemas,
+    storing,
+    tokens,
+)
 from gatewright.cli.effect import effective
 from gatewright.cli.revisions import migrate, rollback
 from gatewright.cli.tests import run_policy_tests
@@ -41,6 +52,8 @@ app.add_typer(exporting.app, name="export")
 app.add_typer(tokens.app, name="token")
 app.add_typer(storing.app, name="store")
 app.add_typer(revoking.app, name="revoke")
+app.add_typer(operating.app, name="operations")
+app.add_typer(approving.app, name="approvals")
 
 
 def main() -> None:
