@@ -14,7 +14,7 @@ from typing import Final, Literal, cast
 
 from gatewright.policy.dialect import SchemaInvalid, check_schema
 from gatewright.policy.digests import digest_of
-from gatewright.policy.errors import GatewrightError, Place, PolicyInvalid
+from gatewright.policy.errors import GatewrightError, Place
 from gatewright.policy.fields import NAME
 from gatewright.policy.formats import Findings, Node, read_documents, read_text
 from gatewright.policy.model import FactSpec, Json, JsonObject, ResourceSpec, Schema, ToolSpec
@@ -26,7 +26,6 @@ from gatewright.policy.validator import compile_schema
 __all__ = [
     "SpecInvalid",
     "locate",
-    "read_catalog",
     "read_specs",
     "render_spec",
     "spec_digest",
@@ -66,20 +65,6 @@ class SpecInvalid(GatewrightError):
     def __str__(self) -> str:
         hint = f" ({self.hint})" if self.hint else ""
         return f"/{'/'.join(self.path)}: {self.message}{hint}"
-
-
-def read_catalog(source: Source) -> dict[str, ToolSpec]:
-    """
-    Return the tools of the source's catalog/*.json by name.
-
-    Raises:
-        PolicyInvalid: with every finding in these files.
-    """
-    findings = Findings()
-    found = read_specs(source, findings)
-    if findings.errors():
-        raise PolicyInvalid(findings.all)
-    return found
 
 
 def read_specs(source: Source, findings: Findings) -> dict[str, ToolSpec]:
