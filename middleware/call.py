@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from gatewright.middleware.decode import Decoded, JsonText
 from gatewright.middleware.failures import Stopped, stop
 from gatewright.middleware.interaction import Interaction, Progress
+from gatewright.middleware.kinds import Field
 from gatewright.middleware.record import Trail
 from gatewright.middleware.results import Ok, OkPage, Result
 from gatewright.policy.caller import Caller
@@ -40,6 +41,7 @@ Records: TypeAlias = "dict[tuple[str, str], Any]"
 """(resource name, id) → what its loader returned."""
 
 
+_UNNOTED: Final[dict[str, Field]] = {}
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -96,6 +98,7 @@ class Call:
         "injected",
         "interaction",
         "locale",
+        "noted",
         "now",
         "operation",
         "operation_name",
@@ -118,6 +121,7 @@ class Call:
         "value",
         "verdict",
         "view",
+        "withdrawn",
     )
 
     runtime: Runtime
@@ -129,6 +133,8 @@ class Call:
     interaction: Interaction | str | None
     operation_name: str | None
     own: str | None
+    noted: dict[str, Field]
+    withdrawn: Stopped | None
     locale: str
     format: Format | None
     trail: Trail
@@ -190,6 +196,8 @@ class Call:
         self.approval = None
         self.operation = None
         self.own = None
+        self.noted = _UNNOTED
+        self.withdrawn = None
         self.awaited = None
         self.stored = None
         self.gate = None

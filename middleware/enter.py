@@ -73,6 +73,7 @@ def given_up(call: Call, code: FailedCode) -> Result:
         effect="none" if unresolved is None else "unknown",
         operation=None if call.operation is None else call.operation.id,
         outcome="timed_out" if code == "timeout" else code,
+        **call.noted,
     )
     call.entered = entered
     return FailedResult(code) if unresolved is None else Unknown(unresolved.id)

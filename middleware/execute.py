@@ -11,14 +11,14 @@ import asyncio
 import copy
 import logging
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from time import monotonic
 from typing import Any, Final
 
 from gatewright.middleware.answer import answer_exception
 from gatewright.middleware.call import Call, Outcome, Wait
 from gatewright.middleware.contain import STRAYING, Strayed
-from gatewright.middleware.drive import answer_waits_async
+from gatewright.middleware.current import CurrentCall, Inside
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.gate import Late
 from gatewright.middleware.operations import RunningOperation, running
@@ -37,12 +37,6 @@ _RECHECK_SECONDS: Final = 1.0
 _log = logging.getLogger("gatewright")
 _notices = logging.getLogger("gatewright.notify")
 """Where the duty to notify goes: an application hands it on with a handler of its own."""
-
-
-class _StreamStopped(Exception):
-    def __init__(self, stopped: Stopped) -> None:
-        self.stopped = stopped
-        super().__init__()
 
 
 def execute(call: Call) -> Outcome:
@@ -69,14 +63,13 @@ def _run(call: Call) -> Outcome:
         return _execute_async(call, arguments, began)
     try:
         _pass(call)
-        with body_session(call), _operating(call):
+        with Inside(call), body_session(call), _operating(call):
             value = call.tool.function(**arguments)
     except Late:
         raise
     except (Exception, *STRAYING) as error:  # noqa: BLE001 - whatever it is has a result
         return _raised(call, error, began)
-    _returned(call, value, began)
-    return None
+    return _returned(call, value, began)
 
 
 def timeout_of(call: Call) -> float | None:
@@ -117,20 +110,17 @@ def _execute_async(call: Call, arguments: Mapping[str, Any], began: int) -> Gene
     run = _collect if call.tool.flavour == "stream" else _await
     try:
         value = yield Wait(run, call, arguments)
-    except _StreamStopped as stream:
-        return stream.stopped
     except Strayed as strayed:
         return _raised(call, strayed.original, began)
     except Exception as error:  # noqa: BLE001 - whatever it is has a result
         return _raised(call, error, began)
-    _returned(call, value, began)
-    return None
+    return _returned(call, value, began)
 
 
 async def _await(call: Call, arguments: Mapping[str, Any]) -> Any:
     async with asyncio.timeout(timeout_of(call)):
         _pass(call)
-        with body_session(call), _operating(call):
+        with Inside(call), body_session(call), _operating(call):
             return await call.tool.function(**arguments)
 
 
@@ -140,22 +130,15 @@ async def _collect(call: Call, arguments: Mapping[str, Any]) -> list[Any]:
     asked = monotonic()
     async with asyncio.timeout(timeout_of(call)):
         _pass(call)
-        with body_session(call), _operating(call):
-            async for item in call.tool.function(**arguments):
-                items.append(item)
-                if len(items) % _RECHECK_ITEMS == 0 or monotonic() - asked > _RECHECK_SECONDS:
-                    await still_allowed(call)
-                    asked = monotonic()
+        with Inside(call), body_session(call), _operating(call):
+            async with aclosing(call.tool.function(**arguments)) as stream:
+                async for item in stream:
+                    items.append(item)
+                    if len(items) % _RECHECK_ITEMS == 0 or monotonic() - asked > _RECHECK_SECONDS:
+                        if not await CurrentCall(call).astill_allowed():
+                            break
+                        asked = monotonic()
     return items
-
-
-async def still_allowed(call: Call) -> None:
-    """Recheck a call in mid-stream; raises where it would be refused now."""
-    if is_unchanged(call):
-        return
-    stopped = await answer_waits_async(recheck_again(call))
-    if stopped is not None:
-        raise _StreamStopped(stopped)
 
 
 def _pass(call: Call) -> None:
@@ -191,16 +174,23 @@ def _note_start(call: Call) -> None:
     )
 
 
-def _returned(call: Call, value: object, began: int) -> None:
+def _returned(call: Call, value: object, began: int) -> Stopped | None:
+    """Go on with *value*; a read that was told in the midst of it that it is not allowed any more ends in that."""
     _leave(call)
     call.value = value
     duration = call.trail.elapsed() - began
     if call.operation is None:
-        call.trail.add("execution_finished", duration_us=duration, outcome="returned")
-        return
+        call.trail.add("execution_finished", duration_us=duration, outcome="returned", **call.noted)
+        return call.withdrawn
     call.trail.add(
-        "execution_finished", duration_us=duration, effect="done", operation=call.operation.id, outcome="returned"
+        "execution_finished",
+        duration_us=duration,
+        effect="done",
+        operation=call.operation.id,
+        outcome="returned",
+        **call.noted,
     )
+    return None
 
 
 def _raised(call: Call, error: BaseException, began: int) -> Stopped:
@@ -223,7 +213,10 @@ def _raised(call: Call, error: BaseException, began: int) -> Stopped:
         error=where,
         operation=None if operation is None else operation.id,
         outcome="raised",
+        **call.noted,
     )
+    if operation is None and call.withdrawn is not None:
+        return call.withdrawn
     return call.stop(with_refusal(call, result))
 
 

@@ -182,7 +182,7 @@ def _start_line(call: Call, operation: Operation) -> bytes:
     """Return the line of the events so far; the start is one of them before it happens. Past it nobody gives it up."""
     if call.gate is not None and not call.gate.enter(operation):
         raise Late
-    call.operation = operation
+    call.operation, call.own = operation, operation.id
     _note_use(call)
     _note_passed(call, changed=False)
     timeout = call.tool.timeout

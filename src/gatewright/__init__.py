@@ -1,5 +1,6 @@
 """Gatewright: authorization middleware between a language model and the functions it may call."""
 
+from gatewright.middleware.current import CurrentCall, current_call, still_allowed
 from gatewright.middleware.failures import Conflict, Failed, NoEffect, NotFound, Stopped
 from gatewright.middleware.guard import Guard
 from gatewright.middleware.operations import current_operation
@@ -16,6 +17,7 @@ __all__ = [
     "Caller",
     "CannotTell",
     "Conflict",
+    "CurrentCall",
     "DidNotHappen",
     "Fact",
     "Failed",
@@ -35,5 +37,7 @@ __all__ = [
     "Stopped",
     "ToolCall",
     "UnresolvedOperation",
+    "current_call",
     "current_operation",
+    "still_allowed",
 ]
