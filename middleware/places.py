@@ -16,9 +16,12 @@ from gatewright.middleware.seal import KeyRing
 from gatewright.policy.errors import Misuse
 from gatewright.policy.revisions import Revisions
 
-__all__ = ["open_keys", "open_revisions", "open_stores"]
+__all__ = ["EVENTS", "LEDGER", "open_keys", "open_revisions", "open_stores"]
 
-_FOLDER: Final = ".gatewright"
+_FOLDER: Final = Path(".gatewright")
+EVENTS: Final = _FOLDER / "events.db"
+LEDGER: Final = _FOLDER / "ledger.db"
+"""Where events and operations go by default, seen from the folder that the policies folder is in."""
 
 
 def open_keys(keys: KeyRing | str | bytes | None) -> KeyRing:
@@ -42,11 +45,9 @@ def open_stores(
     memory, in memory.
     """
     if isinstance(journal, str | Path) or journal is None:
-        journal = open_journal(journal if journal is not None else _default(policies, "events.db", "memory"))
+        journal = open_journal(journal if journal is not None else _default(policies, EVENTS, "memory"))
     if isinstance(ledger, str | Path) or ledger is None:
-        ledger = Ledger(
-            ledger if ledger is not None else _default(policies, "ledger.db", ":memory:"), keys, clock=clock
-        )
+        ledger = Ledger(ledger if ledger is not None else _default(policies, LEDGER, ":memory:"), keys, clock=clock)
     return journal, ledger
 
 
@@ -57,12 +58,12 @@ def open_revisions(policies: Path | None, *, is_beside: bool) -> Revisions:
     return Revisions(policies.resolve().parent / _FOLDER / "revisions")
 
 
-def _default(policies: Path | None, name: str, in_memory: str) -> str | Path:
+def _default(policies: Path | None, place: Path, in_memory: str) -> str | Path:
     if policies is None:
         return in_memory
-    folder = policies.resolve().parent / _FOLDER
+    found = policies.resolve().parent / place
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        found.parent.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise Misuse(f"no folder for events at {folder}", "give journal= and ledger=") from error
-    return folder / name
+        raise Misuse(f"no folder for events at {found.parent}", "give journal= and ledger=") from error
+    return found

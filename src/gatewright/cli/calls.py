@@ -14,13 +14,14 @@ from typing import Annotated
 import typer
 
 from gatewright.cli.events import show_call, show_interaction
+from gatewright.middleware.places import EVENTS, LEDGER
 from gatewright.policy.errors import Misuse
 
 __all__ = ["app", "interaction", "show"]
 
 app: typer.Typer = typer.Typer(help="What happened to calls.", no_args_is_help=True)
 
-_DEFAULT = (Path(".gatewright/events.db"), Path(".gatewright/ledger.db"))
+_DEFAULT = (EVENTS, LEDGER)
 _Places = Annotated[list[str] | None, typer.Option("--from", help="A journal or ledger; may be said several times.")]
 
 

@@ -14,9 +14,10 @@ from typing import Annotated
 
 import typer
 
+from gatewright.middleware.places import open_revisions
 from gatewright.policy.editions import CURRENT, outdated_files
 from gatewright.policy.errors import PolicyInvalid
-from gatewright.policy.revisions import Revisions, put_back
+from gatewright.policy.revisions import put_back
 from gatewright.policy.source import read_folder
 
 __all__ = ["migrate", "rollback"]
@@ -29,7 +30,7 @@ def rollback(
     policies: _Folder = Path("policies"),
 ) -> None:
     """Put the policies folder back to an earlier revision; without one, list those that are kept, the newest first."""
-    revisions = Revisions(policies.resolve().parent / ".gatewright" / "revisions")
+    revisions = open_revisions(policies, is_beside=True)
     if revision is None:
         now = _revision_of(policies)
         for kept in revisions.kept():

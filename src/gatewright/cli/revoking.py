@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from gatewright.middleware.places import LEDGER
 from gatewright.middleware.revocation import Revocation, Revocations
 from gatewright.middleware.stores import read_store
 from gatewright.middleware.transactions import Transactions
@@ -24,7 +25,7 @@ __all__ = ["actor", "app", "list_revocations", "session", "subject", "token"]
 
 app: typer.Typer = typer.Typer(help="Revoke tokens, sessions, subjects and agents.", no_args_is_help=True)
 
-_DEFAULT = ".gatewright/ledger.db"
+_DEFAULT = str(LEDGER)
 _Store = Annotated[str, typer.Option("--store", help="The ledger's place: a path or URL.")]
 _Issuer = Annotated[str, typer.Option(help="Only what this issuer issued.")]
 _Tenant = Annotated[str, typer.Option(help="Only in this tenant.")]
