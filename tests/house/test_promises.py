@@ -44,7 +44,7 @@ def test_the_row_of_a_promise_names_the_tests_that_show_it(name: str) -> None:
     """A row names exactly the files that carry its mark, each once; a promise without a test fails here."""
     rows = promised()[name]
     assert rows, "a promise without a test"
-    assert sorted(rows) == sorted(cited().get(name, set()))
+    assert sorted(rows) == sorted(cited().get(name, set())), f"docs/promises.md, row {name}: name what carries its mark"
 
 
 @pytest.mark.parametrize("name", sorted(promised()))
