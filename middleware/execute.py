@@ -21,10 +21,11 @@ from gatewright.middleware.contain import STRAYING, Strayed
 from gatewright.middleware.current import CurrentCall, Inside
 from gatewright.middleware.failures import Stopped
 from gatewright.middleware.gate import Late
-from gatewright.middleware.operations import RunningOperation, running
+from gatewright.middleware.operations import Operation, RunningOperation, running
 from gatewright.middleware.recheck import is_unchanged, recheck_again, resource_names
 from gatewright.middleware.refuse import may_tell_absence, with_refusal
 from gatewright.middleware.release import row_scope
+from gatewright.middleware.results import FailedResult
 from gatewright.middleware.session import body_session
 from gatewright.middleware.supply import copy_arguments, copy_value
 from gatewright.middleware.whereabouts import place_of
@@ -43,7 +44,15 @@ def execute(call: Call) -> Outcome:
     """Run the tool's function, unless a stored result answers the call."""
     if call.stored is not None:
         return None
+    if call.operation is not None and not call.runtime.ledger.leases.is_held:
+        return _stale(call, call.operation)
     return _run(call) if is_unchanged(call) else _recheck_and_run(call)
+
+
+def _stale(call: Call, operation: Operation) -> Stopped:
+    """The process was paused past its lease since it started the write: others may have taken it over."""
+    call.trail.add("execution_finished", effect="none", operation=operation.id, outcome="not_started", reason="lease")
+    return call.stop(FailedResult("unavailable"))
 
 
 def _recheck_and_run(call: Call) -> Generator[Wait, Any, Stopped | None]:

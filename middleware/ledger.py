@@ -23,7 +23,7 @@ from gatewright.middleware.identifiers import new_id
 from gatewright.middleware.operations import Operation, Proposal, State, operation_key
 from gatewright.middleware.owners import this_process
 from gatewright.middleware.reading import OperationReader
-from gatewright.middleware.recovery import RUNNING, Ending, Why, closing_line, is_left, settle
+from gatewright.middleware.recovery import RUNNING, Ending, Why, closing_line, settle
 from gatewright.middleware.revocation import REVOCATIONS, Revocations
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.spending import Charge, budget_locks, fits, give_back, spend, spent
@@ -44,7 +44,6 @@ from gatewright.middleware.transactions import Transaction, Transactions
 __all__ = ["Ledger"]
 
 _RETENTION: Final = 86_400.0
-_POLL: Final = 0.05
 _log = logging.getLogger("gatewright.ledger")
 
 T = TypeVar("T")
@@ -130,7 +129,9 @@ class Ledger(OperationReader):
             return Started(operation)
 
         try:
-            return self._open_store().write(work, locks=lock_names_of(proposal, charges), shared=(REVOCATIONS,))
+            store = self._open_store()
+            self.leases.keep()
+            return store.write(work, locks=lock_names_of(proposal, charges), shared=(REVOCATIONS,))
         except BaseException as error:
             self._take_back(begun, error)
             raise
@@ -187,17 +188,6 @@ class Ledger(OperationReader):
             with self._finished:
                 self._finished.notify_all()
 
-    def wait(self, operation: Operation, seconds: float) -> Operation:
-        """Return *operation* as it is once it no longer runs, or after *seconds*: then it may still be `started`."""
-        deadline = time.monotonic() + seconds
-        while True:
-            found = self.operation(operation.id) or operation
-            left = deadline - time.monotonic()
-            if found.state != "started" or left <= 0:
-                return found
-            with self._finished:
-                self._finished.wait(min(_POLL, left))
-
     def resolve(self, ending: Ending, why: Why, note: str | None = None) -> bool:
         """
         Write how an `unknown` operation ended after all, with what is left to tell of its call; False where it is not
@@ -222,7 +212,11 @@ class Ledger(OperationReader):
         """Make `unknown` what dead processes left started, write the end of those calls, and return them."""
         self._write_endings()
         found = self.operations("started")
-        left = [each for each in found if is_left(each) and self.store.write(partial(self._give_up, operation=each))]
+        left = [
+            each
+            for each in found
+            if self.leases.has_lost(each) and self.store.write(partial(self._give_up, operation=each))
+        ]
         if left:
             _log.warning("%d operations of processes that are gone are unknown now", len(left))
         return tuple(replace(each, state="unknown") for each in left)
@@ -242,6 +236,7 @@ class Ledger(OperationReader):
     def close(self) -> None:
         """Let go of the store. Nothing starts any more; what runs may finish, for which the store is opened again."""
         self._closed = True
+        self.leases.close()
         self.store.close()
 
     def _open_store(self) -> Transactions:
@@ -274,7 +269,7 @@ class Ledger(OperationReader):
     def _answer(self, transaction: Transaction, found: Operation, *, idempotent: bool) -> Found | Operation:
         if found.state == "failed" and found.retryable:
             return found
-        if found.state == "started" and is_left(found):
+        if found.state == "started" and self.leases.has_lost(found, transaction.connection):
             self._give_up(transaction, found)
             found = replace(found, state="unknown")
         return found if found.state == "unknown" and idempotent else Found(found)
@@ -331,6 +326,7 @@ class Ledger(OperationReader):
 
     def _forked(self) -> None:
         RUNNING.clear()
+        self.leases.begin()
         self._begin()
 
 

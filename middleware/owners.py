@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gatewright.middleware.identifiers import new_id
 
-__all__ = ["is_alive", "this_process"]
+__all__ = ["is_alive", "is_here", "this_process"]
 
 
 @cache
@@ -30,6 +30,11 @@ def is_alive(owner: str) -> bool:
     boot, _, rest = owner.partition("/")
     pid, _, started = rest.partition("/")
     return boot == _boot() and pid.isdecimal() and started == _started(int(pid))
+
+
+def is_here(owner: str) -> bool:
+    """Return whether the process named *owner* is, or was, one of this machine since it was started."""
+    return owner.partition("/")[0] == _boot()
 
 
 @cache

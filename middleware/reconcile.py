@@ -17,8 +17,9 @@ from gatewright.middleware.call import Call, Wait
 from gatewright.middleware.conclude import broken, conclude
 from gatewright.middleware.consult import Undecided, settle_call
 from gatewright.middleware.failures import Stopped
+from gatewright.middleware.lease import Leases
 from gatewright.middleware.operations import INSIDE, Operation, State, canonical_arguments
-from gatewright.middleware.owners import is_alive, this_process
+from gatewright.middleware.owners import this_process
 from gatewright.middleware.recovery import Ending
 from gatewright.middleware.refuse import forbid, note_decision, stop_verdict
 from gatewright.middleware.registration import Tool
@@ -118,7 +119,7 @@ def _ask(call: Call, operation: Operation, inquiry: _Inquiry) -> _Asking:
     if not call.runtime.keys.matches(operation.digest, operation.tenant, "arguments", filled):
         return _refuse(call, "arguments: others under the policies of now")
     answer = yield from _answered(call, operation)
-    inquiry.finding = _finding(operation, answer)
+    inquiry.finding = yield Wait(_finding, operation, answer, call.runtime.ledger.leases)
     if isinstance(answer, Happened):
         yield from _settle(call, inquiry, "succeeded", _outcome(call, answer))
     elif inquiry.finding == "did_not_happen":
@@ -208,19 +209,19 @@ def _deadline(tool: Tool) -> float | None:
     return None if tool.timeout is None else monotonic() + tool.timeout
 
 
-def _finding(operation: Operation, answer: object) -> Finding:
+def _finding(operation: Operation, answer: object, leases: Leases) -> Finding:
     """What an answer comes to: while a body may still be inside, nobody can say that it will not happen."""
     if isinstance(answer, Happened):
         return "happened"
     if not isinstance(answer, DidNotHappen):
         return "cannot_tell"
-    return "still_running" if _may_be_inside(operation) else "did_not_happen"
+    return "still_running" if _may_be_inside(operation, leases) else "did_not_happen"
 
 
-def _may_be_inside(operation: Operation) -> bool:
+def _may_be_inside(operation: Operation, leases: Leases) -> bool:
     if operation.owner == this_process():
         return (operation.id, operation.attempt) in INSIDE
-    return is_alive(operation.owner)
+    return leases.may_be_inside(operation)
 
 
 def _outcome(call: Call, answer: Happened) -> bytes:
