@@ -122,3 +122,12 @@ def _note(call: Call, parked: Parked, *, is_new: bool) -> None:
     )
     if is_new:
         _waiting.info("approval %s asked of %s: %s, call %s", parked.id, ", ".join(roles), parked.tool, call.id)
+        _tell(call, parked, roles)
+
+
+def _tell(call: Call, parked: Parked, roles: list[str]) -> None:
+    """Tell approvers by the webhook, where there is one: ids and names, none of the arguments."""
+    webhook = call.runtime.webhook
+    if webhook is not None:
+        told = {"approval_id": parked.id, "call_id": call.id, "expires_at": stamp(parked.expires_at), "roles": roles}
+        webhook.tell("approval.requested", {**told, "tenant": parked.tenant, "tool": parked.tool})

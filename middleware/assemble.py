@@ -24,6 +24,7 @@ from gatewright.middleware.registration import Tool
 from gatewright.middleware.runtime import Runtime
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.watch import PolicyWatch
+from gatewright.middleware.webhook import Webhook
 
 __all__ = ["Assembly", "assemble"]
 
@@ -40,6 +41,8 @@ class Assembly:
         """Stop watching, write what is queued and let go of the stores that were opened here."""
         self.runtime.live.close()
         self.runtime.notices.close()
+        if self.runtime.webhook is not None:
+            self.runtime.webhook.close()
         for store in self.owned:
             store.close()
 
@@ -54,6 +57,7 @@ def assemble(
     keys: KeyRing | str | bytes | None,
     clock: Clock | None,
     token: TokenSource | None,
+    webhook: Webhook | None,
     locale: str,
     bounds: BoundOptions,
 ) -> Assembly:
@@ -81,6 +85,6 @@ def assemble(
         clock=clock,
     )
     interactions = Interactions(time.monotonic)
-    runtime = Runtime(clock, ring, live, *stores, interactions, chain, tools, locale, Bounds(**bounds), token)
+    runtime = Runtime(clock, ring, live, *stores, interactions, chain, tools, locale, Bounds(**bounds), token, webhook)
     owned = tuple(store for store, place in zip(stores, given, strict=True) if store is not place)
     return Assembly(runtime, watch, owned)

@@ -161,6 +161,9 @@ def _pass(call: Call) -> None:
     notify = call.verdict.duties.notify
     if notify:
         _notices.info("notify %s: %s, call %s", ", ".join(notify), call.tool_name, call.id)
+        if call.runtime.webhook is not None:
+            told = {"call_id": call.id, "notify": list(notify), "tenant": call.caller.tenant, "tool": call.tool_name}
+            call.runtime.webhook.tell("call.notify", told)
 
 
 def _operating(call: Call) -> AbstractContextManager[None]:

@@ -40,6 +40,7 @@ from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import OpenCall, Session
 from gatewright.middleware.steps import BUILT_IN
 from gatewright.middleware.unresolved import Reconcile
+from gatewright.middleware.webhook import Webhook
 from gatewright.policy.caller import Caller
 from gatewright.policy.model import Schema
 from gatewright.policy.rendering import Format
@@ -57,9 +58,9 @@ class Guard(PolicyControls, Afterwards):
     *policies* is a folder, or texts by path for tests; such texts take the registered tools as their catalog.
     *journal* and *ledger* are where events and operations go: open ones, or places; beside the folder by default.
     *keys* are a `KeyRing` or its secret. *token* says whose calls are that name no token, in a server of one caller:
-    a `TokenFile`, a `TokenVariable` or a function of yours. *after_validate* and *after_authorize* are steps of your
-    own; they can only stop a call. *watch* looks for changes of the folder. *bounds* are keywords of their own, see
-    `BoundOptions`.
+    a `TokenFile`, a `TokenVariable` or a function of yours. *webhook* tells people what waits for them.
+    *after_validate* and *after_authorize* are steps of your own; they can only stop a call. *watch* looks for changes
+    of the folder. *bounds* are keywords of their own, see `BoundOptions`.
 
     Raises:
         PolicyInvalid: the policies do not load; every finding has file, line and column.
@@ -74,6 +75,7 @@ class Guard(PolicyControls, Afterwards):
         keys: KeyRing | str | bytes | None = None,
         clock: Clock | None = None,
         token: TokenSource | None = None,
+        webhook: Webhook | None = None,
         locale: str = "en",
         after_validate: Sequence[OwnStep] = (),
         after_authorize: Sequence[OwnStep] = (),
@@ -91,6 +93,7 @@ class Guard(PolicyControls, Afterwards):
             keys=keys,
             clock=clock,
             token=token,
+            webhook=webhook,
             locale=locale,
             bounds=bounds,
         )

@@ -28,6 +28,7 @@ from gatewright.middleware.registration import Tool
 from gatewright.middleware.revocation import Revocations
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.session import current_session
+from gatewright.middleware.webhook import Webhook
 from gatewright.policy.errors import Misuse
 from gatewright.policy.model import Json, JsonObject
 from gatewright.policy.rendering import FORMATS, Format
@@ -53,7 +54,7 @@ class Runtime:
     One guard from the inside.
 
     *locale* is the language of messages to the model where a call does not say. *source* says whose calls are that name
-    no token and are in no session.
+    no token and are in no session. *webhook* tells people what waits for them.
     """
 
     clock: Clock
@@ -67,6 +68,7 @@ class Runtime:
     locale: str
     bounds: Bounds
     source: TokenSource | None = None
+    webhook: Webhook | None = None
     revocations: Revocations = field(init=False)
     notices: Notices = field(init=False)
 

@@ -10,6 +10,7 @@ from gatewright.middleware.registration import Fact, Resource
 from gatewright.middleware.scope import RowScope
 from gatewright.middleware.seal import KeyRing
 from gatewright.middleware.unresolved import CannotTell, DidNotHappen, Happened, UnresolvedOperation
+from gatewright.middleware.webhook import Webhook
 from gatewright.policy.caller import Caller
 from gatewright.policy.errors import GatewrightError, Invalid, Misuse, PolicyInvalid
 
@@ -37,6 +38,7 @@ __all__ = [
     "Stopped",
     "ToolCall",
     "UnresolvedOperation",
+    "Webhook",
     "current_call",
     "current_operation",
     "still_allowed",
