@@ -127,10 +127,24 @@ class Runtime:
         return call
 
     def open_calls(self, calls: Iterable[ToolCall | tuple[Any, ...]], options: BatchOptions) -> Iterator[Call]:
-        """Open *calls* one after the other, each when it is asked for."""
-        for each in calls:
-            one = each if isinstance(each, ToolCall) else ToolCall(*each)
+        """
+        Open *calls* one after the other, each when it is asked for.
+
+        Raises:
+            Misuse: one of them is none; before any is opened, so that no result of another one is lost.
+        """
+        for one in _whole(calls):
             yield self.open_call(one.name, one.arguments, **options, call_id=one.call_id, operation=one.operation)
+
+
+def _whole(calls: Iterable[ToolCall | tuple[Any, ...]]) -> list[ToolCall]:
+    try:
+        whole = [each if isinstance(each, ToolCall) else ToolCall(*each) for each in calls]
+    except TypeError:
+        raise Misuse("one of the calls is none", "ToolCall(name, arguments, call_id, operation)") from None
+    for one in whole:
+        _check_texts(operation=one.operation)
+    return whole
 
 
 def declared_context(context: Mapping[str, object]) -> JsonObject:

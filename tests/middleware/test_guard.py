@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from code_paths import lines_of
-from desk import Desk, open_desk
+from desk import Desk, open_desk, open_one
 from gatewright import Guard, Misuse, PolicyInvalid, ToolCall
 from gatewright.middleware.failures import CallUnauthenticated
 from gatewright.middleware.record import check_line, expand
@@ -192,6 +192,50 @@ def test_a_mapping_works_and_is_marked(desk: Desk) -> None:
     assert result.status == "ok"
     assert desk.event("request_received")["raw"] is False
     assert desk.event("arguments_generated")["raw"] is False
+
+
+@pytest.mark.case(81)
+@pytest.mark.promise("P8")
+def test_one_call_that_fails_loses_no_result_of_the_others() -> None:
+    """Whatever a body raises, each call has its own answer, in its place."""
+    ran: list[int] = []
+
+    def body(number: int) -> int:
+        """Fail in the middle."""
+        ran.append(number)
+        if number == 2:
+            raise SystemExit(2)
+        return number
+
+    desk, _ = open_one(body, kind="write")
+    calls = [ToolCall("some.thing", {"number": number}, "same-id") for number in (1, 2, 3)]
+    calls.insert(1, ToolCall("no.such.tool", {}))
+    statuses = [result.status for result in desk.guard.call_many(calls, token=desk.token())]
+    assert statuses == ["ok", "forbidden", "unknown", "ok"]
+    statuses = [result.status for result in asyncio.run(desk.guard.acall_many(calls, token=desk.token()))]
+    assert statuses == ["ok", "forbidden", "unknown", "ok"]
+    assert ran == [1, 2, 3, 1, 2, 3]
+
+
+@pytest.mark.case(81)
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize("wrong", [("some.thing",), ToolCall("some.thing", {"number": 2}, None, 7), 5])
+def test_a_batch_with_something_else_in_it_runs_nothing(wrong: Any) -> None:
+    """The mistake is told before the first call: later it would lose the result of a write that has been done."""
+    ran: list[int] = []
+
+    def body(number: int) -> int:
+        """Run."""
+        ran.append(number)
+        return number
+
+    desk, _ = open_one(body, kind="write")
+    calls = [ToolCall("some.thing", {"number": 1}), wrong]
+    with pytest.raises(Misuse):
+        desk.guard.call_many(calls, token=desk.token())
+    with pytest.raises(Misuse):
+        asyncio.run(desk.guard.acall_many(calls, token=desk.token()))
+    assert ran == []
 
 
 @pytest.mark.case(80)
