@@ -82,8 +82,8 @@ LEAKS = (
     Leak("interactions are shared by subjects", "middleware/interaction.py", "return caller.tenant, caller.subject, caller.issuer", "return caller.tenant, '', caller.issuer", "F12"),
     Leak("a budget is shared by subjects", "middleware/spending.py", '"subject": caller.subject', '"subject": ""', "F12"),
     Leak("a budget is shared by tenants", "middleware/spending.py", "(caller.tenant, budget.per, whose)", "('', budget.per, whose)", "F12"),
-    Leak("keys are shared by tenants", "middleware/operations.py", "scope = [proposal.tenant, proposal.subject,", "scope = [proposal.subject,", "F9"),
-    Leak("keys are shared by subjects", "middleware/operations.py", "scope = [proposal.tenant, proposal.subject,", "scope = [proposal.tenant,", "F9"),
+    Leak("keys are shared by tenants", "middleware/operations.py", "scope = [tenant, subject,", "scope = [subject,", "F9"),
+    Leak("keys are shared by subjects", "middleware/operations.py", "scope = [tenant, subject,", "scope = [tenant,", "F9"),
     Leak("approvals are counted", "middleware/approve.py", "call.verdict.duties.approvals, new_id()", f"call.verdict.duties.approvals, f'{{{_KNOWN}:032x}}'", "F10"),
     Leak("an approval lasts longer where others ask too", "middleware/approve.py", "expires_at=call.now + min(", f"expires_at={_KNOWN} + call.now + min(", "F10"),
 )  # fmt: skip
