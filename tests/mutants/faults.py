@@ -50,7 +50,7 @@ FAULTS = (
     Fault("an unfilled reference is invalid", "conditions.py", "        except Unfilled:\n            return True", "        except Unfilled:\n            return False"),
     Fault("one call more than the budget", "settlement.py", "used.calls + 1 > budget.calls", "used.calls > budget.calls"),
     Fault("a sum up to the budget is refused", "settlement.py", "used.total + amount > budget.maximum", "used.total + amount >= budget.maximum"),
-    Fault("stages are not read", "verdict.py", "policy.stages is None or context", "True or context"),
+    Fault("stages are not read", "verdict.py", "is_on = stages is None or", "is_on = True or"),
     Fault("whose thing it is does not matter", "screening.py", "if not whose or not all(", "if not all("),
     Fault("a condition on nothing holds", "settlement.py", "if conditions and not settling.named[name]:\n            return settling.fail(", "if False:\n            return settling.fail("),
     Fault("a missing reason does not matter", "screening.py", "if not reasoned and any(", "if False and any("),

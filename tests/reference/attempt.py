@@ -85,8 +85,13 @@ def caller_sources(policies: Mapping[str, Any], caller: Mapping[str, Any]) -> So
     """Where `$identity` and `$tenant` come from."""
     claims = {name: item for name, item in caller.get("claims", {}).items() if name in policies["claims"]}
     identity = {**claims, "subject": caller["subject"], "tenant": caller["tenant"]}
-    settings = policies["tenants"].get(caller["tenant"], {}).get("settings", {})
-    return {"$identity": identity.__getitem__, "$tenant": settings.__getitem__}
+    return {"$identity": identity.__getitem__, "$tenant": settings_of(policies, caller["tenant"]).__getitem__}
+
+
+def settings_of(policies: Mapping[str, Any], tenant: str) -> dict[str, Any]:
+    """A tenant's settings; the defaults of every tenant's for one that a pattern of identity.yaml lets in."""
+    found: dict[str, Any] = policies["tenants"].get(tenant, {}).get("settings", policies["defaults"])
+    return found
 
 
 def named(attempt: Attempt, declared: Mapping[str, str]) -> list[Any]:

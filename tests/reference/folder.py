@@ -23,6 +23,7 @@ def read_policies(texts: Mapping[str, str]) -> dict[str, Any]:
         "rows": {"p": [], "g": [], "g2": []},
         "claims": _one(texts, "identity.yaml").get("claims", {}).get("properties", {}),
         "tools": {},
+        "defaults": _defaults(names),
         "tenants": {tenant: {"limits": {}, "settings": _defaults(names)} for tenant in names.get("tenants", {})},
     }
     conditions = _one(texts, "conditions.yaml")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reference.arguments import narrowing_errors, schema_errors, unknown_names
-from reference.attempt import Attempt, caller_sources, named, record_of
+from reference.attempt import Attempt, caller_sources, named, record_of, settings_of
 from reference.grants import denies_some
 from reference.references import Unfilled, as_pointer, fill, is_unfilled
 from reference.schema import Judge, kind
@@ -68,7 +68,7 @@ def _narrowing(attempt: Attempt) -> list[Problem]:
 
 
 def _rules(attempt: Attempt) -> list[Problem]:
-    settings = attempt.call.policies["tenants"].get(attempt.call.who.tenant, {}).get("settings", {})
+    settings = settings_of(attempt.call.policies, attempt.call.who.tenant)
     arguments = copy.deepcopy(attempt.filled)
     for rule in attempt.call.rules:
         try:
