@@ -12,15 +12,21 @@ from typing import Final, cast
 
 from gatewright.policy.model import Json, Pointer, Schema
 from gatewright.policy.pointers import parse_pointer
+from gatewright.policy.validator import compile_schema
 
-__all__ = ["adjust", "children", "prune", "resolve"]
+__all__ = ["adjust", "children", "optional_names", "prune", "resolve"]
 
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
+_OTHERS: Final = ("additionalProperties", "unevaluatedProperties")
 _BENDS: Final = frozenset({"$ref", *_BRANCHES})
 
 
 def prune(schema: Schema, pointer: Pointer) -> Schema:
-    """Return *schema* without the property that *pointer* names, at every place it names."""
+    """
+    Return *schema* without the property that *pointer* names, at every place it names.
+
+    Where other names are taken by a pattern or a schema of theirs, the name is refused as a property that never holds.
+    """
     parent, name = pointer[:-1], pointer[-1]
     return adjust(schema, parent, lambda place: _without(place, name), schema)
 
@@ -99,12 +105,42 @@ def _steps(schema: Schema, name: str) -> Iterator[tuple[str, str | None]]:
                 yield keyword, None
 
 
+def optional_names(schema: Schema, root: Schema) -> frozenset[str]:
+    """Return the names that an object of *schema* may have and may lack, those of its unions' branches too."""
+    declared, required = _names(schema, root)
+    return frozenset(declared - required)
+
+
+def _names(schema: Schema, root: Schema) -> tuple[set[str], set[str]]:
+    schema = resolve(schema, root)
+    declared = set(cast("Mapping[str, Json]", schema.get("properties", {})))
+    required = set(cast("list[str]", schema.get("required", [])))
+    for keyword in _BRANCHES:
+        for branch in cast("list[Json]", schema.get(keyword, [])):
+            if isinstance(branch, Mapping):
+                more, needed = _names(branch, root)
+                declared |= more
+                required |= needed
+    return declared, required
+
+
 def _without(schema: Schema, name: str) -> Schema:
     out = dict(schema)
-    properties = schema.get("properties")
-    if isinstance(properties, Mapping) and name in properties:
-        out["properties"] = {other: value for other, value in properties.items() if other != name}
+    properties = cast("Mapping[str, Json]", schema.get("properties", {}))
+    left = {other: value for other, value in properties.items() if other != name}
+    if _takes_others(schema, name):
+        out["properties"] = {**left, name: False}
+    elif name in properties:
+        out["properties"] = left
     required = cast("list[str]", schema.get("required", []))
     if name in required:
         out["required"] = [other for other in required if other != name]
     return out
+
+
+def _takes_others(schema: Schema, name: str) -> bool:
+    """Whether *schema* takes *name* though its properties do not have it."""
+    if any(schema.get(keyword, False) is not False for keyword in _OTHERS):
+        return True
+    patterns = cast("Mapping[str, Json]", schema.get("patternProperties", {}))
+    return any(compile_schema({"pattern": pattern}).accepts(name) for pattern in patterns)

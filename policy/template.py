@@ -20,7 +20,7 @@ from gatewright.policy.narrowing import narrow
 from gatewright.policy.overlay import Grants, Late, Overlays, lay_over, unfold
 from gatewright.policy.parts import Part, compile_part, fill_cuts, merge_duties
 from gatewright.policy.placing import ask_at
-from gatewright.policy.pruning import adjust, prune
+from gatewright.policy.pruning import adjust, optional_names, prune
 from gatewright.policy.references import EARLY, Lookup, Unfilled, substitute
 from gatewright.policy.toolfile import ArgumentCut, Duties, Entry, Limit, ResultCuts
 
@@ -224,10 +224,7 @@ class _Builder:
 def _gone(base: Schema, entry: Entry, cuts: list[tuple[Pointer, ArgumentCut]]) -> frozenset[Pointer]:
     """The pointers that are not shown: hidden, pinned, or optional at the top and not named by the entry."""
     gone = {pointer for pointer, cut in cuts if cut.how in ("hidden", "pin")}
-    required = cast("list[str]", base.get("required", []))
-    for name in cast("Mapping[str, Json]", base.get("properties", {})):
-        if name not in required and (name,) not in entry.arguments:
-            gone.add((name,))
+    gone.update((name,) for name in optional_names(base, base) if (name,) not in entry.arguments)
     return frozenset(gone)
 
 

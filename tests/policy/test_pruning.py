@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.policy.model import Schema
-from gatewright.policy.pruning import children, prune
+from gatewright.policy.pruning import children, optional_names, prune
+from gatewright.policy.validator import compile_schema
 
 ADDRESS: Schema = {
     "type": "object",
@@ -73,3 +74,25 @@ def test_boolean_branches_and_definitions_are_walked_over() -> None:
     assert list(children(schema, ("z",), schema)) == [{"not": {}}]
     pruned: Any = prune(schema, ("x", "a"))
     assert pruned["properties"]["x"]["anyOf"] == [True, False, {"type": "object", "properties": {"b": {}}}]
+
+
+def test_a_name_that_a_pattern_takes_is_refused_once_it_is_hidden() -> None:
+    """Taken out of the properties alone, it would still be accepted as one of the others."""
+    others: Schema = {"type": "object", "patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False}
+    constrained: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
+    for schema in (others, constrained):
+        assert compile_schema(schema).accepts({"admin": "x"})
+        left = compile_schema(prune(schema, ("admin",)))
+        assert not left.accepts({"admin": "x"})
+        assert left.accepts({"about": "x"})
+
+
+def test_the_names_of_a_union_are_optional_arguments_too() -> None:
+    """An entry that does not name them hides them, wherever in the schema they are declared."""
+    schema: Schema = {
+        "type": "object",
+        "properties": {"a": {}, "b": {}},
+        "required": ["a"],
+        "anyOf": [{"properties": {"c": {}}, "required": ["c"]}, {"properties": {"d": {}}}],
+    }
+    assert optional_names(schema, schema) == {"b", "d"}
