@@ -33,7 +33,7 @@ FAULTS = (
     Fault("a limit's roles are not read", "view.py", "limit.roles is not None and not", "False and not"),
     Fault("a limit's actors are not read", "view.py", "return limit.actors is None or", "return True or"),
     Fault("a pinned argument may be sent", "template.py", 'cut.how in ("hidden", "pin")', 'cut.how == "hidden"'),
-    Fault("what the entry does not name is shown", "template.py", "and (name,) not in entry.arguments", "and False"),
+    Fault("what the entry does not name is shown", "template.py", "if (name,) not in entry.arguments)", "if (name,) in ())"),
     Fault("nothing is denied", "index.py", "if deny & held or own_deny:", "if False:"),
     Fault("the actor is not asked", "index.py", "        if standing.actor:", "        if False:"),
     Fault("a grant ends a day early", "index.py", "if day <= last:", "if day < last:"),
