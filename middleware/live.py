@@ -113,14 +113,12 @@ class LivePolicies:
     @property
     def current(self) -> Pair:
         """The newest pair; one reference, so that a call sees a snapshot and its own verifier."""
-        store = self._store
-        return self._opened().current if store is None else store.current
+        return self._opened().current
 
     @property
     def snapshot(self) -> Snapshot:
         """The newest snapshot."""
-        store = self._store
-        return (self._opened() if store is None else store).current.snapshot
+        return self._opened().current.snapshot
 
     @property
     def health(self) -> Health:
