@@ -20,9 +20,11 @@ from gatewright.middleware.unverified import Detail, Unverified
 from gatewright.policy.caller import Actor, Caller
 from gatewright.policy.model import Json, JsonObject
 
-__all__ = ["caller_digest", "resolve_caller"]
+__all__ = ["MAX_ID", "caller_digest", "resolve_caller"]
 
-_MAX_ID: Final = 255
+MAX_ID: Final = 255
+"""Characters of an id that a token states."""
+
 _MAX_LIST: Final = 256
 _RFC_9068: Final = "at+jwt"
 _ROLE: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -102,7 +104,7 @@ def _check_time(payload: JsonObject, issued: float, expires: float, leeway: floa
 
 
 def _identifier(value: Json, detail: Detail) -> str:
-    if isinstance(value, str) and 0 < len(value) <= _MAX_ID and "*" not in value and value.isprintable():
+    if isinstance(value, str) and 0 < len(value) <= MAX_ID and "*" not in value and value.isprintable():
         return value
     raise Unverified("token_invalid", detail)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from gatewright.middleware.claims import MAX_ID
 from gatewright.middleware.profiles import Profile
 from gatewright.middleware.revocation import LONGEST, Revocation, RevocationKind
 from gatewright.middleware.token import Verifier
@@ -34,7 +35,6 @@ _CODES: Final[Mapping[Detail, RefusalCode]] = {
     "signature": "invalid_key",
     "algorithm": "invalid_key",
 }
-_MOST_ID: Final = 200
 
 
 class EventRefused(GatewrightError):
@@ -159,7 +159,7 @@ def _tenant(value: Json, profile: Profile) -> str:
 
 
 def _id(value: Json) -> str:
-    if isinstance(value, str) and 0 < len(value) <= _MOST_ID and value.isprintable():
+    if isinstance(value, str) and 0 < len(value) <= MAX_ID and value.isprintable():
         return value
     raise ValueError
 

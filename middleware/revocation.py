@@ -35,7 +35,7 @@ REVOCATIONS: Final = "revocations"
 CHANNEL: Final = "gatewright_revocation"
 """Where PostgreSQL tells whoever listens that there is a new one."""
 
-_MOST_TEXT: Final = 255
+_MOST_TEXT: Final = 320  # the longest id of a token, behind the longest alias and a slash
 _FORGET_S: Final = 600.0
 _COLUMNS: Final = tuple(revocation.columns.keys())[1:]
 _ADD: Final = insert(revocation)
@@ -225,7 +225,7 @@ class Revocations:
 def _id(value: str, *, optional: bool = False) -> str:
     if isinstance(value, str) and len(value) <= _MOST_TEXT and value.isprintable() and (value or optional):
         return value
-    raise Misuse("no id to revoke", "1 to 255 printable characters, as the token says them")
+    raise Misuse("no id to revoke", f"1 to {_MOST_TEXT} printable characters, as the token says them")
 
 
 def _text(reason: str) -> str:

@@ -155,3 +155,23 @@ def test_a_security_event_is_no_access_token(guard: Guard) -> None:
     """Even where it says all that one has."""
     claims = ISSUER.claims("ann", "acme", ["reader"])
     assert status(guard, ISSUER.sign(claims, {"typ": "secevent+jwt"})) == "unauthenticated"
+
+
+@pytest.mark.parametrize("form", ["opaque", "iss_sub", "jwt_id"])
+def test_every_id_that_a_token_may_state_can_be_revoked_by_an_event(guard: Guard, form: str) -> None:
+    """The longest one too: 255 characters."""
+    longest = "s" * 255
+    token = ISSUER.token(longest, "acme", ["reader"], sid=longest, jti=longest)
+    named = {"opaque": {"id": longest}, "iss_sub": {"sub": longest}, "jwt_id": {"jti": longest}}[form]
+    whose = {} if form == "opaque" else {"iss": ISSUER.issuer}
+    assert status(guard, token) == "ok"
+    guard.receive_event(event(sub_id={"format": form, **whose, **named}))
+    assert status(guard, token) == "unauthenticated"
+
+
+def test_the_longest_subject_of_a_shared_tenant_can_be_revoked_by_hand(guard: Guard) -> None:
+    """It stands behind its issuer's alias there."""
+    token = ISSUER.token("s" * 255, "globex", ["reader"])
+    assert status(guard, token) == "ok"
+    guard.revocations.revoke_subject("login/" + "s" * 255)
+    assert status(guard, token) == "unauthenticated"
