@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gatewright.middleware.anchor import Anchor, open_anchor
 from gatewright.middleware.bounds import BoundOptions, Bounds
 from gatewright.middleware.call import Clock
 from gatewright.middleware.chain import Chain
+from gatewright.middleware.checkpoint import Checkpoints
 from gatewright.middleware.credential import TokenSource
 from gatewright.middleware.interaction import Interactions
-from gatewright.middleware.journal import Journal
+from gatewright.middleware.journal import Journal, JsonLinesJournal, StoreJournal
 from gatewright.middleware.ledger import Ledger
 from gatewright.middleware.live import LivePolicies, is_cataloguing
 from gatewright.middleware.places import open_keys, open_revisions, open_stores
@@ -36,6 +38,7 @@ class Assembly:
     runtime: Runtime
     watch: PolicyWatch
     owned: tuple[Journal | Ledger, ...]
+    checkpoints: Checkpoints | None
 
     def close(self) -> None:
         """Stop watching, write what is queued and let go of the stores that were opened here."""
@@ -45,6 +48,8 @@ class Assembly:
             self.runtime.webhook.close()
         for store in self.owned:
             store.close()
+        if self.checkpoints is not None:
+            self.checkpoints.close(closing=self.runtime.journal in self.owned)
 
 
 def assemble(
@@ -58,6 +63,7 @@ def assemble(
     clock: Clock | None,
     token: TokenSource | None,
     webhook: Webhook | None,
+    anchor: Anchor | str | Path | None,
     locale: str,
     bounds: BoundOptions,
 ) -> Assembly:
@@ -74,6 +80,7 @@ def assemble(
     folder = None if isinstance(policies, Mapping) or is_cataloguing() else Path(policies)
     given = (None, None) if is_cataloguing() else (journal, ledger)
     stores = open_stores(*given, folder, ring, clock.time)
+    checkpoints = None if is_cataloguing() else _checkpoints(anchor, ring, clock, stores)
     watch = PolicyWatch(stores[0], clock.time, tools)
     live = LivePolicies(
         policies,
@@ -87,4 +94,18 @@ def assemble(
     interactions = Interactions(time.monotonic)
     runtime = Runtime(clock, ring, live, *stores, interactions, chain, tools, locale, Bounds(**bounds), token, webhook)
     owned = tuple(store for store, place in zip(stores, given, strict=True) if store is not place)
-    return Assembly(runtime, watch, owned)
+    return Assembly(runtime, watch, owned, checkpoints)
+
+
+def _checkpoints(
+    anchor: Anchor | str | Path | None, keys: KeyRing, clock: Clock, stores: tuple[Journal, Ledger]
+) -> Checkpoints | None:
+    """Let the chains of *stores* be signed and brought to *anchor*, where there is one."""
+    if anchor is None:
+        return None
+    checkpoints = Checkpoints(keys, open_anchor(anchor) if isinstance(anchor, str | Path) else anchor, clock.time)
+    journal, ledger = stores
+    ledger.store.listen(checkpoints.heed)
+    if isinstance(journal, StoreJournal | JsonLinesJournal):
+        journal.listen(checkpoints.heed)
+    return checkpoints

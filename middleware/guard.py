@@ -15,6 +15,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Unpack
 
 from gatewright.middleware.accept import accept, catalog_files
 from gatewright.middleware.afterwards import Afterwards
+from gatewright.middleware.anchor import Anchor
 from gatewright.middleware.assemble import assemble
 from gatewright.middleware.bounds import BoundOptions
 from gatewright.middleware.call import Arguments, Clock
@@ -59,6 +60,7 @@ class Guard(PolicyControls, Afterwards):
     *journal* and *ledger* are where events and operations go: open ones, or places; beside the folder by default.
     *keys* are a `KeyRing` or its secret. *token* says whose calls are that name no token, in a server of one caller:
     a `TokenFile`, a `TokenVariable` or a function of yours. *webhook* tells people what waits for them.
+    *anchor* is where signed checkpoints of the events go: a file, `stdout`, an https URL or an `Anchor`.
     *after_validate* and *after_authorize* are steps of your own; they can only stop a call. *watch* looks for changes
     of the folder. *bounds* are keywords of their own, see `BoundOptions`.
 
@@ -76,6 +78,7 @@ class Guard(PolicyControls, Afterwards):
         clock: Clock | None = None,
         token: TokenSource | None = None,
         webhook: Webhook | None = None,
+        anchor: Anchor | str | Path | None = None,
         locale: str = "en",
         after_validate: Sequence[OwnStep] = (),
         after_authorize: Sequence[OwnStep] = (),
@@ -94,6 +97,7 @@ class Guard(PolicyControls, Afterwards):
             clock=clock,
             token=token,
             webhook=webhook,
+            anchor=anchor,
             locale=locale,
             bounds=bounds,
         )

@@ -7,8 +7,8 @@ a line says so at once: what must not happen unrecorded is then refused by the g
 
 from __future__ import annotations
 
+import errno
 import os
-import re
 import sys
 import threading
 import weakref
@@ -22,7 +22,8 @@ from sqlalchemy import Connection, Engine, or_, select
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import PoolProxiedConnection
 
-from gatewright.middleware.linking import Chain, Link
+from gatewright.middleware.linked import is_of, link_line, written_lines
+from gatewright.middleware.linking import Chain, Listener
 from gatewright.middleware.record import header_of
 from gatewright.middleware.stores import StoreUnavailable, abandon, open_store, storable
 from gatewright.middleware.tables import event_line
@@ -37,16 +38,12 @@ __all__ = [
     "MemoryJournal",
     "StoreJournal",
     "insert_lines",
-    "link_line",
     "open_journal",
     "select_lines",
     "stored_lines",
-    "written_lines",
 ]
 
-_LINK: Final = re.compile(
-    rb'\{"_chain":"([a-z]+-[0-9a-f]{32})","_hash":"([0-9a-f]{64})","_position":(\d+),"_prev":"([0-9a-f]{64})",'
-)
+_CUT: Final = b" (cut)\n"
 _MOST_IN_MEMORY: Final = 16_384
 _COLUMNS: Final = ("chain", "position", "at", "call", "interaction", "line", "prev", "hash")
 
@@ -97,7 +94,7 @@ class MemoryJournal:
 
     def iter_lines(self, *, call: str | None = None, interaction: str | None = None) -> Iterator[bytes]:
         """Give the lines that are left, oldest first."""
-        return (line for line in tuple(self.lines) if _is_of(line, call, interaction))
+        return (line for line in tuple(self.lines) if is_of(line, call, interaction))
 
 
 class JsonLinesJournal:
@@ -112,21 +109,37 @@ class JsonLinesJournal:
         self.path: Path | None = Path(target) if isinstance(target, str | Path) else None
         self._stream = target if not isinstance(target, str | Path) else _appending(Path(target))
         self._chain = Chain("calls")
+        self._listener: Listener | None = None
         self._lock = threading.Lock()
         self._process = os.getpid()
+        self._is_torn = False
 
     def append(self, line: bytes, /) -> None:
-        """Write *line* with its link."""
+        """Write *line* with its link; what a full disk took of an earlier one stays a line of its own."""
         with self._lock:
             if self._process != os.getpid():
-                self._process, self._chain = os.getpid(), Chain("calls")
+                self._process, self._chain = os.getpid(), Chain("calls", self._listener)
             link = self._chain.link(line)
             try:
-                self._stream.write(link_line(line, link))
-                self._stream.flush()
+                self._write(link_line(line, link))
             except (OSError, ValueError) as error:
                 raise JournalUnavailable from error
             self._chain.advance(link)
+            self._chain.settle()
+
+    def _write(self, linked: bytes) -> None:
+        """Write all of *linked*: an unbuffered file takes what fits, and says no more than how much that was."""
+        whole = _CUT + linked if self._is_torn else linked
+        taken = self._stream.write(whole)
+        if taken is not None and taken < len(whole):
+            self._is_torn = self._is_torn or taken > 0
+            raise OSError(errno.ENOSPC, "the line was not taken whole")
+        self._is_torn = False
+        self._stream.flush()
+
+    def listen(self, listener: Listener) -> None:
+        """Let *listener* hear how far the chain is written, from now on."""
+        self._listener = self._chain.listener = listener
 
     def flush(self) -> None:
         """Do nothing: every line was handed over when it was appended."""
@@ -153,13 +166,14 @@ class StoreJournal:
 
     def __init__(self, place: str | Path, *, limit: int | None = None) -> None:
         self._engine: Engine = open_store(place, "journal", "normal")
+        self._listener: Listener | None = None
         self._begin()
         self._writer = Writer(self._write) if limit is None else Writer(self._write, limit)
         _journals.add(self)
 
     def _begin(self) -> None:
         self._connection: PoolProxiedConnection | None = None
-        self._chain = Chain("calls")
+        self._chain = Chain("calls", self._listener)
 
     @property
     def drained(self) -> int:
@@ -175,6 +189,10 @@ class StoreJournal:
     def is_failing(self) -> bool:
         """Whether the store took nothing when it was last tried."""
         return self._writer.failing
+
+    def listen(self, listener: Listener) -> None:
+        """Let *listener* hear how far the chain is written, from now on."""
+        self._listener = self._chain.listener = listener
 
     def append(self, line: bytes, /) -> None:
         """Queue *line*; raises JournalFull where the queue is full."""
@@ -204,6 +222,7 @@ class StoreJournal:
             self._connection.invalidate()
             self._connection = None
             raise
+        self._chain.settle()
 
     def _forked(self) -> None:
         abandon(self._engine, self._connection)
@@ -278,22 +297,6 @@ def select_lines(connection: Connection, call: str | None, interaction: str | No
     yield from connection.execute(reading).scalars()
 
 
-def written_lines(path: Path, call: str | None, interaction: str | None) -> Iterator[bytes]:
-    """Give the lines in a file of JSON lines without their links, oldest first."""
-    with path.open("rb") as stream:
-        for written in stream:
-            found = _LINK.match(written)
-            line = b"{" + written[found.end() : -1] if found else written.rstrip(b"\n")
-            if _is_of(line, call, interaction):
-                yield line
-
-
-def link_line(line: bytes, link: Link) -> bytes:
-    """Return *line* as a file's line that carries its link; its keys stay sorted."""
-    members = (link.chain.encode(), link.hash.hex().encode(), link.position, link.prev.hex().encode())
-    return b'{"_chain":"%s","_hash":"%s","_position":%d,"_prev":"%s",' % members + line[1:] + b"\n"
-
-
 @cache
 def _insertion(count: int, mark: str) -> str:
     row = f"({', '.join([mark] * len(_COLUMNS))})"
@@ -303,11 +306,6 @@ def _insertion(count: int, mark: str) -> str:
 
 def _appending(path: Path) -> BinaryIO:
     return path.open("ab", buffering=0)
-
-
-def _is_of(line: bytes, call: str | None, interaction: str | None) -> bool:
-    header = header_of(line)
-    return (call is None or header.call == call) and (interaction is None or header.interaction == interaction)
 
 
 def _forked() -> None:

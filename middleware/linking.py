@@ -8,12 +8,13 @@ anchor kept elsewhere shows that its end was cut off or the whole rewritten.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from gatewright.middleware.identifiers import new_id
 
-__all__ = ["Chain", "Link", "link_hash"]
+__all__ = ["Chain", "Head", "Link", "Listener", "link_hash"]
 
 _START: Final = bytes(32)
 
@@ -28,12 +29,30 @@ class Link:
     hash: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How far a chain is written: *count* lines, the last of which has *hash*."""
+
+    chain: str
+    count: int
+    hash: bytes
+
+
+Listener: TypeAlias = "Callable[[Head], None]"
+"""Hears how far a chain is written, right after it was; never waits and never raises."""
+
+
 class Chain:
-    """The growing end of one chain. Used by one thread at a time; a forked child begins a chain of its own."""
+    """
+    The growing end of one chain. Used by one thread at a time; a forked child begins a chain of its own.
 
-    __slots__ = ("name", "position", "prev")
+    *listener* hears of each end that is written.
+    """
 
-    def __init__(self, purpose: Literal["calls", "effects"]) -> None:
+    __slots__ = ("listener", "name", "position", "prev")
+
+    def __init__(self, purpose: Literal["calls", "effects"], listener: Listener | None = None) -> None:
+        self.listener: Listener | None = listener
         self.name: str = f"{purpose}-{new_id()}"
         self.position: int = 0
         self.prev: bytes = _START
@@ -46,6 +65,11 @@ class Chain:
         """Move on past *link*; called once its line is written."""
         self.position = link.position + 1
         self.prev = link.hash
+
+    def settle(self) -> None:
+        """Tell that everything up to here is written; called once it is."""
+        if self.listener is not None and self.position:
+            self.listener(Head(self.name, self.position, self.prev))
 
 
 def link_hash(chain: str, position: int, prev: bytes, line: bytes) -> bytes:

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DatabaseError
 
 from gatewright.middleware.combine import Combiner, Job
 from gatewright.middleware.journal import insert_lines, select_lines, stored_lines
-from gatewright.middleware.linking import Chain
+from gatewright.middleware.linking import Chain, Listener
 from gatewright.middleware.statements import in_words_of
 from gatewright.middleware.stores import StoreUnavailable, abandon, is_in_memory, lock_names, open_store
 
@@ -72,13 +72,14 @@ class Transactions:
     def __init__(self, place: str | Path) -> None:
         self.place: str | Path = place
         self.engine: Engine = open_store(place, "ledger", "full")
+        self._listener: Listener | None = None
         self._closed = False
         self._failures: tuple[type[BaseException], ...] = (DatabaseError, *_driver_errors(self.engine))
         self._begin()
         _all.add(self)
 
     def _begin(self) -> None:
-        self._chain = Chain("effects")
+        self._chain = Chain("effects", self._listener)
         self._connection: Connection | None = None
         self._alone = threading.Lock()
         self._combiner: Combiner[Work] = Combiner(self._run)
@@ -110,6 +111,10 @@ class Transactions:
         if job.error is not None:
             raise job.error
         return cast("T", job.answer)
+
+    def listen(self, listener: Listener) -> None:
+        """Let *listener* hear how far the chain of effects is written, from now on."""
+        self._listener = self._chain.listener = listener
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """
@@ -161,6 +166,7 @@ class Transactions:
         try:
             with self._alone:
                 self._carry_out(batch)
+                self._chain.settle()
         except BaseException as error:  # noqa: BLE001 - it is raised by whom it concerns
             self._chain.position, self._chain.prev = chain
             self._drop()

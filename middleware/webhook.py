@@ -20,18 +20,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from http.client import HTTPException
 from typing import Final, Literal, NoReturn, TypeAlias
-from urllib.parse import urlsplit
-from urllib.request import (
-    HTTPDefaultErrorHandler,
-    HTTPErrorProcessor,
-    HTTPHandler,
-    HTTPSHandler,
-    OpenerDirector,
-    ProxyHandler,
-    Request,
-)
+from urllib.request import Request
 
 from gatewright.middleware.identifiers import new_id
+from gatewright.middleware.opener import open_way
 from gatewright.policy.errors import Misuse
 
 __all__ = ["Topic", "Webhook"]
@@ -43,7 +35,6 @@ _TIMEOUT: Final = 5.0
 _TRIES: Final = 3
 _PAUSE: Final = 1.0
 _SHORTEST: Final = 32
-_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _log = logging.getLogger("gatewright.webhook")
 
 
@@ -71,7 +62,7 @@ class Webhook:
     ) -> None:
         self._secret = _secret(secret)
         self._url = url
-        self._opener = _opener(url, context)
+        self._opener = open_way(url, "a webhook", context)
         self._most = most
         self._timeout = timeout
         self._pause = pause
@@ -172,20 +163,3 @@ def _secret(secret: str | bytes) -> bytes:
     if len(raw) < _SHORTEST:
         raise Misuse(f"the secret of a webhook has at least {_SHORTEST} bytes", "draw it: openssl rand -hex 32")
     return raw
-
-
-def _opener(url: str, context: ssl.SSLContext | None) -> OpenerDirector:
-    """Return what opens *url*; nothing in it follows a redirect."""
-    try:
-        parts = urlsplit(url)
-        scheme, host = parts.scheme, parts.hostname
-    except ValueError:
-        scheme, host = "", None
-    is_local = scheme == "http" and host in _LOOPBACK
-    if not host or not (scheme == "https" or is_local):
-        raise Misuse("the address of a webhook is no https URL", "https://…, or http:// on a loopback address")
-    director = OpenerDirector()
-    handlers = [HTTPHandler()] if is_local else [ProxyHandler(), HTTPSHandler(context=context)]
-    for handler in (*handlers, HTTPErrorProcessor(), HTTPDefaultErrorHandler()):
-        director.add_handler(handler)
-    return director

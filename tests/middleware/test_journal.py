@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import create_engine
 
 from databases import new_store
+from gatewright.middleware.attest import attest, linked_texts
 from gatewright.middleware.identifiers import new_id
 from gatewright.middleware.journal import (
     Journal,
@@ -24,8 +25,9 @@ from gatewright.middleware.journal import (
     insert_lines,
     open_journal,
 )
+from gatewright.middleware.linked import link_line, written_lines
 from gatewright.middleware.linking import Chain, link_hash
-from gatewright.middleware.record import Trail
+from gatewright.middleware.record import Trail, event_line
 from gatewright.middleware.stores import StoreUnavailable
 from gatewright.middleware.writer import Writer
 from gatewright.policy.errors import Misuse
@@ -276,3 +278,37 @@ def test_a_file_that_is_no_database_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         open_journal(path)
     assert path.read_text().startswith("not a database")
+
+
+class FullDisk(io.RawIOBase):
+    """A file that takes *room* bytes, and then no more until somebody makes room."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.held = b""
+
+    def write(self, data: Any, /) -> int:
+        """Take what fits."""
+        taken = bytes(data)[: self.room]
+        self.room -= len(taken)
+        self.held += taken
+        return len(taken)
+
+
+@pytest.mark.parametrize("room", [0, 1, 60, 250, -1])
+def test_what_a_full_disk_took_of_a_line_is_no_line_and_its_call_is_told(tmp_path: Path, room: int) -> None:
+    """A raw file takes a part and raises nothing: the call is refused, and the next whole line stands by itself."""
+    lost, kept = event_line("policy_rejected", 1.0, findings=1), event_line("policy_rejected", 2.0, findings=2)
+    whole = len(link_line(lost, Chain("calls").link(lost)))
+    disk = FullDisk(room % whole)
+    journal = JsonLinesJournal(disk)  # type: ignore[arg-type]
+    for _ in range(2):
+        with pytest.raises(JournalUnavailable):
+            journal.append(lost)
+    disk.room = 10_000
+    journal.append(kept)
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(disk.held)
+    assert list(written_lines(path, None, None)) == [kept]
+    assert [line and line.line for line in linked_texts(path)] == [kept]
+    assert not attest(linked_texts(path), None).flaws

@@ -14,12 +14,14 @@ from typing import Annotated
 import typer
 
 from gatewright.cli.events import show_call, show_interaction
+from gatewright.cli.verifying import verify
 from gatewright.middleware.places import EVENTS, LEDGER
 from gatewright.policy.errors import Misuse
 
 __all__ = ["app", "interaction", "show"]
 
 app: typer.Typer = typer.Typer(help="What happened to calls.", no_args_is_help=True)
+app.command("verify")(verify)
 
 _DEFAULT = (EVENTS, LEDGER)
 _Places = Annotated[list[str] | None, typer.Option("--from", help="A journal or ledger; may be said several times.")]

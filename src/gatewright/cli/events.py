@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gatewright.middleware.history import call_events, interaction_events, is_answered, tell_call
-from gatewright.middleware.journal import stored_lines, written_lines
+from gatewright.middleware.journal import stored_lines
+from gatewright.middleware.linked import written_lines
 from gatewright.middleware.stores import StoreUnavailable, read_store
 
 __all__ = ["RecordedLines", "show_call", "show_interaction"]
