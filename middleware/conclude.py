@@ -89,13 +89,13 @@ def _counted(call: Call, result: Result) -> Result:
         return result
     if result.status == "forbidden":
         progress.count_denied(call.now)
-    if isinstance(result, Ok | OkPage) and schema_changed(call):
-        result = replace(result, schema_changed=True)
-    if isinstance(result, FailedResult) and result.retryable:
-        if progress.count_failure(call.tool_name) > MOST_FAILURES:
-            return replace(result, repeatable=False)
-    elif result.status == "ok":
+    elif isinstance(result, (Ok, OkPage)):
         progress.succeed(call.tool_name)
+        return replace(result, schema_changed=True) if schema_changed(call) else result
+    elif (
+        isinstance(result, FailedResult) and result.retryable and progress.count_failure(call.tool_name) > MOST_FAILURES
+    ):
+        return replace(result, repeatable=False)
     return result
 
 
@@ -104,7 +104,8 @@ def _answer(call: Call, result: Result) -> None:
     if result.status == "ok":
         call.trail.answer("ok")
         return
-    told = {field: result.to_json().get(name) for field, name in _TOLD.items()}
+    shown = result.to_json()
+    told = {field: shown[name] for field, name in _TOLD.items() if name in shown}
     call.trail.answer(result.status, **told, cause=call.cause, step=call.step)  # type: ignore[arg-type]
 
 

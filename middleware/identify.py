@@ -23,6 +23,7 @@ __all__ = ["VerifiedTokens"]
 
 _LONGEST: Final = 300.0
 _MOST: Final = 8192
+_MOST_RECENT: Final = 1024
 
 
 class VerifiedTokens:
@@ -39,6 +40,7 @@ class VerifiedTokens:
         self.verifier = verifier
         self._longest = longest
         self._known: LRUCache[bytes, tuple[Caller, float, tuple[bytes, ...]]] = LRUCache(maxsize=most)
+        self._recent: dict[bytes, tuple[Caller, float, tuple[bytes, ...]]] = {}
         self._verifying: dict[bytes, Future[Caller]] = {}
         self._lock = Lock()
 
@@ -61,11 +63,24 @@ class VerifiedTokens:
         return caller if caller is not None else self._verify_once(digest, token, now)
 
     def _recall(self, digest: bytes, now: float) -> Caller | None:
-        with self._lock:
-            known = self._known.get(digest)
+        known = self._recent.get(digest) or self._look_up(digest)
         if known is None or now >= known[1] or (known[2] and known[2] != self.verifier.editions):
             return None
         return known[0]
+
+    def _look_up(self, digest: bytes) -> tuple[Caller, float, tuple[bytes, ...]] | None:
+        """Return what is kept of a token, and hold it where it is found without a lock."""
+        with self._lock:
+            known = self._known.get(digest)
+            if known is not None:
+                self._keep_recent(digest, known)
+        return known
+
+    def _keep_recent(self, digest: bytes, known: tuple[Caller, float, tuple[bytes, ...]]) -> None:
+        """What was recent is let go of all at once, and found again."""
+        if len(self._recent) >= _MOST_RECENT:
+            self._recent = {}
+        self._recent[digest] = known
 
     def _verify_once(self, digest: bytes, token: str | None, now: float) -> Caller:
         mine: Future[Caller] = Future()
@@ -93,6 +108,7 @@ class VerifiedTokens:
             return
         with self._lock:
             self._known[digest] = (caller, until, editions)
+            self._keep_recent(digest, (caller, until, editions))
             del self._verifying[digest]
         mine.set_result(caller)
 

@@ -113,12 +113,14 @@ class LivePolicies:
     @property
     def current(self) -> Pair:
         """The newest pair; one reference, so that a call sees a snapshot and its own verifier."""
-        return self._opened().current
+        store = self._store
+        return self._opened().current if store is None else store.current
 
     @property
     def snapshot(self) -> Snapshot:
         """The newest snapshot."""
-        return self._opened().current.snapshot
+        store = self._store
+        return (self._opened() if store is None else store).current.snapshot
 
     @property
     def health(self) -> Health:

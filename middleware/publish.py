@@ -30,6 +30,7 @@ STAMPS: Final = ("as_of", "version", "ref")
 
 _TOLD: Final = frozenset({*PAGE_FIELDS, *STAMPS})
 _MOST_PLANS: Final = 1024
+_MOST_RECENT: Final = 256
 
 
 class ReleasePlan:
@@ -44,6 +45,7 @@ class ReleasePlan:
         self.spec = spec
         self.cuts = cuts
         self.has_cuts: bool = has_cuts(cuts)
+        self.hides_cursor: bool = hides_cursor(cuts)
         self.is_page: bool = spec.result is not None and is_page_schema(spec.result)
         self.effect: Literal["none", "done"] = "done" if spec.kind == "write" else "none"
         self.published: Schema | None = None if spec.result is None else published_schema(spec.result, cuts)
@@ -86,17 +88,29 @@ class ReleasePlan:
 
 _PLANS: Final[LRUCache[tuple[int, int], ReleasePlan]] = LRUCache(maxsize=_MOST_PLANS)
 _LOCK: Final = Lock()
+_recent: dict[tuple[int, int], ReleasePlan] = {}
 
 
 def plan_release(spec: ToolSpec, cuts: ResultCuts) -> ReleasePlan:
     """Return the plan of *spec* under *cuts*, from a bounded cache that knows these very objects."""
     key = (id(spec), id(cuts))
+    found = _recent.get(key)
+    if found is None or found.spec is not spec or found.cuts is not cuts:
+        found = _plan(key, spec, cuts)
+    return found
+
+
+def _plan(key: tuple[int, int], spec: ToolSpec, cuts: ResultCuts) -> ReleasePlan:
+    """Look among all plans, and hold the one found where it is found without a lock."""
     with _LOCK:
         found = _PLANS.get(key)
     if found is None or found.spec is not spec or found.cuts is not cuts:
         found = ReleasePlan(spec, cuts)
-        with _LOCK:
-            _PLANS[key] = found
+    with _LOCK:
+        _PLANS[key] = found
+        if len(_recent) >= _MOST_RECENT:
+            _recent.clear()
+        _recent[key] = found
     return found
 
 

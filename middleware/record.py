@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Final
 
-from gatewright.middleware.canonical import SORTED, render, sort_keys
+from gatewright.middleware.canonical import render
 from gatewright.middleware.environment import environment
 from gatewright.middleware.identifiers import new_id
 from gatewright.middleware.kinds import EventStatus, Field, Kind, check_fields, reached
@@ -124,7 +124,7 @@ class Trail:
         self.answered: bool = False
 
     def add(self, kind: Kind, /, **fields: Field) -> None:
-        """Add what has just happened. Fields in the order of their names are rendered fastest."""
+        """Add what has just happened."""
         self._events.append((kind, (perf_counter_ns() - self._began) // 1000, fields))
 
     def answer(self, status: str, /, **fields: Field) -> None:
@@ -146,12 +146,10 @@ class Trail:
 
     def line(self) -> bytes:
         """Return the events that are not marked as written, as one canonical line (docs/events.md)."""
-        known, events = SORTED.get, self._events[self._written :]
-        if not all([known(tuple(fields)) for _, _, fields in events]):  # noqa: C419 - a list is twice as fast
-            events = [(kind, us, sort_keys(fields)) for kind, us, fields in events]
-        self._rendered = self._written + len(events)
-        head: dict[str, object] = {"at": stamp(self.at), "call": self._ids(), "events": None}
-        head |= {"sequence": self._written, "status": self._status, "v": _VERSION}
+        events = self._events[self._written :]
+        self._rendered = len(self._events)
+        head: dict[str, object] = {"at": stamp(self.at), "call": self._ids(), "sequence": self._written}
+        head |= {"status": self._status, "v": _VERSION}
         return render(head, events)
 
     def mark(self) -> None:
@@ -179,11 +177,10 @@ def event_line(kind: Kind, at: float, ids: Mapping[str, str] | None = None, /, *
     *ids* are `id`, `interaction`, `trace` and the like of the call it belongs to, where it belongs to one; the event
     is numbered after those of the call when it is read.
     """
-    call = dict(sorted({**(ids or {}), "environment": environment().digest}.items()))
+    call = {**(ids or {}), "environment": environment().digest}
     status = "returned" if ids else "generated"
-    head: dict[str, object] = {"at": stamp(at), "call": call, "events": None, "status": status, "v": _VERSION}
-    ordered = sort_keys(fields)
-    return render(head, [(kind, 0, ordered)])
+    head: dict[str, object] = {"at": stamp(at), "call": call, "status": status, "v": _VERSION}
+    return render(head, [(kind, 0, fields)])
 
 
 def continue_line(lines: Sequence[bytes], at: float, happened: Sequence[tuple[Kind, dict[str, Field]]]) -> bytes:
@@ -192,10 +189,9 @@ def continue_line(lines: Sequence[bytes], at: float, happened: Sequence[tuple[Ki
     for line in lines:
         events += expand(line, len(events))
     ids = {**json.loads(lines[0])["call"], "environment": environment().digest}
-    head: dict[str, object] = {"at": stamp(at), "call": ids, "events": None, "sequence": len(events)}
+    head: dict[str, object] = {"at": stamp(at), "call": ids, "sequence": len(events)}
     head |= {"status": events[-1].status, "v": _VERSION}
-    told = [(kind, 0, sort_keys(fields)) for kind, fields in happened]
-    return render(head, told)
+    return render(head, [(kind, 0, fields) for kind, fields in happened])
 
 
 def expand(line: bytes, following: int = 0) -> tuple[Event, ...]:

@@ -7,6 +7,8 @@ In comes a call with what was found; out comes its `Stopped`. What the event log
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
+from typing import Final
 
 from gatewright.middleware.call import Call
 from gatewright.middleware.failures import Stopped
@@ -29,6 +31,8 @@ __all__ = [
     "verdict_result",
     "with_refusal",
 ]
+
+_DUTIES: Final = ("approval", "reason", "budget", "notify", "timeout")
 
 
 def refuse_arguments(call: Call, complaints: Sequence[Complaint], reason: str = "") -> Stopped:
@@ -91,17 +95,8 @@ def may_tell_absence(call: Call) -> bool:
 def note_decision(call: Call, verdict: Verdict) -> None:
     """Put the decision on the trail: who settled it, and how the entries that did not pass had stopped."""
     duties = verdict.duties
-    named = [
-        name
-        for name, there in (
-            ("approval", duties.approvals),
-            ("reason", duties.reason),
-            ("budget", duties.budgets),
-            ("notify", duties.notify),
-            ("timeout", duties.timeout is not None),
-        )
-        if there
-    ]
+    there = (duties.approvals, duties.reason, duties.budgets, duties.notify, duties.timeout is not None)
+    named = list(compress(_DUTIES, there))
     call.trail.add(
         "permission_decided",
         duties=named or None,

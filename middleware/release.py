@@ -11,13 +11,13 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 import pydantic_core
 
 from gatewright.middleware.cursor import seal_cursor
 from gatewright.middleware.page import PAGE_FIELDS, Page, Stamped, properties_of
-from gatewright.middleware.publish import STAMPS, ReleasePlan, hides_cursor, plan_release
+from gatewright.middleware.publish import STAMPS, ReleasePlan, plan_release
 from gatewright.middleware.refuse import with_refusal
 from gatewright.middleware.results import FORBIDDEN, FailedResult, Ok, OkPage, Result
 from gatewright.middleware.scope import RowScope
@@ -48,6 +48,7 @@ _FRAME: Final = 8192
 """What stands around the value in a result, with room to spare; the cursor is measured apart."""
 
 _log = logging.getLogger("gatewright")
+_Stamps: TypeAlias = "tuple[str | None, str | None, str | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def release(call: Call) -> Stopped | None:
     """Write the result of what the tool returned, or of what was stored; end the call where it may not go out."""
     plan = plan_release(call.tool.spec, call.verdict.cuts)
     hash_key = call.runtime.keys.key(call.caller.tenant, "mask") if plan.cuts.mask else b""
-    lookup = _lookup(call)
+    lookup = _lookup(call) if plan.has_cuts else call.view.lookup
     if call.stored is not None:
         released = release_stored(call.stored, plan, hash_key, lookup)
     else:
@@ -118,7 +119,7 @@ def _continued(call: Call, released: Released) -> Released:
 def _bounded(released: Released, plan: ReleasePlan, most: int) -> Released:
     """Cut a result that is too long, where that can be said, else withhold it."""
     result = released.result
-    if not isinstance(result, Ok | OkPage) or released.size + _FRAME <= most:
+    if released.size + _FRAME <= most or not isinstance(result, (Ok, OkPage)):
         return released
     shortened = shorten(result, most)
     if shortened is result:
@@ -147,7 +148,8 @@ def release_value(value: object, plan: ReleasePlan, hash_key: bytes, lookup: Loo
     if isinstance(plain, dict) and (plan.is_page or isinstance(value, Page)):
         return _release_page(plain, plan, hash_key, lookup, size=size)
     as_of, version, ref = stamps
-    size += sum(len(text or "") for text in stamps)
+    if stamped is not None:
+        size += sum(len(text or "") for text in stamps)
     return _release_data(Ok(plain, as_of=as_of, version=version, ref=ref), plan, hash_key, lookup, size)
 
 
@@ -184,7 +186,7 @@ def _measured(value: object) -> tuple[Json, bool, int]:
     raise ValueError("the value has no JSON form")
 
 
-def _stamps(stamped: Stamped[object] | None) -> tuple[str | None, str | None, str | None]:
+def _stamps(stamped: Stamped[object] | None) -> _Stamps:
     if stamped is None:
         return None, None, None
     stamps = stamped.as_of, stamped.version, stamped.ref
@@ -220,17 +222,18 @@ def _release_page(
     size: int = 0,
 ) -> Released:
     cut = plan.cut(page, hash_key, lookup)
-    left = cut.value if isinstance(cut.value, Mapping) else {}
+    left = cut.value if isinstance(cut.value, dict) else {}
     items = left.get("items")
     if cut.outcome != "ok" or not isinstance(items, list):
         return _withheld(cut, plan)
-    cursor = None if hides_cursor(plan.cuts) else page.get("next_cursor")
+    cursor = None if plan.hides_cursor else page.get("next_cursor")
     lost = cursor is None and page.get("next_cursor") is not None
     truncated = cut.truncated or lost or page.get("truncated") is True
-    told = {name: left[name] for name in ("items", *STAMPS) if name in left}
-    if not plan.accepts_cut({**told, "next_cursor": cursor, "truncated": truncated}):
-        return _withheld(cut, plan)
-    as_of, version, ref = (cast("str | None", left.get(name)) for name in STAMPS)
+    if plan.has_cuts:
+        told = {name: left[name] for name in ("items", *STAMPS) if name in left}
+        if not plan.accepts_cut({**told, "next_cursor": cursor, "truncated": truncated}):
+            return _withheld(cut, plan)
+    as_of, version, ref = cast("_Stamps", (left.get("as_of"), left.get("version"), left.get("ref")))
     filtered = filtered or cut.filtered
     result = OkPage(items, cast("str | None", cursor), truncated, filtered, as_of, version, ref)
     return Released(result, dropped=cut.dropped, size=size)
@@ -253,7 +256,7 @@ def _lookup(call: Call) -> Lookup:
 def _told(released: Released) -> dict[str, Any]:
     """What the event log holds of a release: marks and counts, nothing of the value."""
     result = released.result
-    if not isinstance(result, Ok | OkPage):
+    if not isinstance(result, (Ok, OkPage)):
         return {"outcome": "withheld", "reason": released.reason}
     told: dict[str, Any] = {"outcome": "released", "filtered": result.filtered, "truncated": result.truncated}
     if released.dropped:

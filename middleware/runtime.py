@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from gatewright.middleware.bounds import Bounds
@@ -170,13 +170,14 @@ def declared_context(context: Mapping[str, object]) -> JsonObject:
 
 def _tell_received(call: Call, adapter: str | None) -> None:
     raw, stage, interaction = call.raw, call.given_context.get("stage"), call.interaction
+    is_text = isinstance(raw, (str, bytes))
     call.trail.add(
         "request_received",
         adapter=adapter,
         locale=call.locale,
         operation=call.operation_name,
-        raw=not isinstance(raw, Mapping),
-        size=len(raw) if isinstance(raw, str | bytes) else None,
+        raw=is_text or not isinstance(raw, Mapping),
+        size=len(raw) if is_text else None,
         stage=stage if isinstance(stage, str) else None,
         task=interaction.task if isinstance(interaction, Interaction) else None,
         tool=call.tool_name,
@@ -185,5 +186,5 @@ def _tell_received(call: Call, adapter: str | None) -> None:
 
 def _check_texts(**stated: object) -> None:
     for name, value in stated.items():
-        if value is not None and not isinstance(value, str):
+        if not isinstance(value, (str, NoneType)):
             raise Misuse(f"{name} is a text, not {type(value).__name__}", f"give {name} as str, or leave it out")

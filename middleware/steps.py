@@ -37,7 +37,8 @@ __all__ = ["BUILT_IN", "decode"]
 def decode(call: Call) -> Stopped | None:
     """Read the arguments as exactly one strict JSON object."""
     raw = call.raw
-    call.trail.add("arguments_generated", raw=not isinstance(raw, Mapping), raw_digest=_raw_digest(call, raw))
+    digest = _raw_digest(call, raw)
+    call.trail.add("arguments_generated", raw=digest is not None or not isinstance(raw, Mapping), raw_digest=digest)
     try:
         decoded = decode_arguments(raw, big_integers=call.tool.big_integers)
     except Malformed as error:
@@ -64,7 +65,7 @@ def _raw_digest(call: Call, raw: Arguments) -> str | None:
     """A keyed digest of the text as it came; a mapping has none."""
     if isinstance(raw, str):
         raw = raw.encode("utf-8", "surrogatepass")
-    if not isinstance(raw, bytes | bytearray | memoryview):
+    elif not isinstance(raw, (bytes, bytearray, memoryview)):
         return None
     return call.runtime.keys.digest(call.caller.tenant, "raw_call", bytes(raw))
 

@@ -48,10 +48,10 @@ def context_at(
 
     `date` is today in UTC as the integer YYYYMMDD. What the runtime knows wins over a declared name.
     """
-    today = now.astimezone(dt.UTC).date()
+    today = now if now.tzinfo is dt.UTC else now.astimezone(dt.UTC)
     return {
         **declared,
         "date": today.year * 10000 + today.month * 100 + today.day,
-        "calendar": list(calendars_at(calendars, now)),
+        "calendar": list(calendars_at(calendars, now)) if calendars else [],
         "called": list(called),
     }

@@ -125,19 +125,12 @@ def settle_candidate(
 ) -> Generator[Need, Answer, Failure | None]:
     """Put *candidate* through stages (d) to (h); the generator's value is its failure or None."""
     settling = _Settling(view, candidate, supply, context)
-    for stage in (_ask_facts, _ask_context, _ask_casbin):
-        failure = stage(settling)
-        if failure is not None:
-            return failure
-    wanted = tuple((name, each) for name, ids in settling.named.items() for each in ids)
-    if wanted:
-        answer = yield Records(wanted)
-        settling.records = dict(answer) if isinstance(answer, Mapping) else {}
-    for stage in (_ask_resources, _ask_state):
-        failure = stage(settling)
-        if failure is not None:
-            return failure
-    budgets = tuple(budget for part in candidate.parts for budget in part.duties.budgets)
+    failure = _ask_facts(settling) or _ask_context(settling)
+    if failure is None and view.spec.resources:
+        failure = yield from _settle_resources(settling)
+    if failure is not None:
+        return failure
+    budgets = tuple([budget for part in candidate.parts for budget in part.duties.budgets])
     if budgets:
         spent = yield Usage(budgets)
         failure = _ask_budgets(settling, budgets, spent if isinstance(spent, tuple) else ())
@@ -147,10 +140,22 @@ def settle_candidate(
     return None
 
 
+def _settle_resources(settling: _Settling) -> Generator[Need, Answer, Failure | None]:
+    """Stages (f) and (g), of a tool that names resources."""
+    failure = _ask_casbin(settling)
+    if failure is not None:
+        return failure
+    wanted = tuple((name, each) for name, ids in settling.named.items() for each in ids)
+    if wanted:
+        answer = yield Records(wanted)
+        settling.records = dict(answer) if isinstance(answer, Mapping) else {}
+    return _ask_resources(settling) or _ask_state(settling)
+
+
 def _ask_facts(settling: _Settling) -> Failure | None:
     """Stage (d): the facts that conditions name, reported at the field that the catalog gives."""
     candidate = settling.candidate
-    conditions = [part.facts for part in candidate.parts if part.facts]
+    conditions = [part.facts for part in candidate.parts if part.facts.names]
     if not conditions:
         return None
     lookup = settling.lookup()
@@ -170,7 +175,7 @@ def _ask_facts(settling: _Settling) -> Failure | None:
 
 def _ask_context(settling: _Settling) -> Failure | None:
     """Stage (e)."""
-    conditions = [part.context for part in settling.candidate.parts if part.context]
+    conditions = [part.context for part in settling.candidate.parts if part.context.names]
     if not conditions:
         return None
     lookup = settling.lookup()
@@ -288,7 +293,7 @@ def _duties(settling: _Settling) -> Duties:
     duties = candidate.entry.duties
     if len(candidate.parts) != len(candidate.entry.parts):
         duties = merge_duties(part.duties for part in candidate.parts)
-    if not any(has_references(cast("Json", approval.where)) for approval in duties.approvals):
+    if not duties.approvals or not any(has_references(cast("Json", each.where)) for each in duties.approvals):
         return duties
     lookup = settling.lookup()
     return replace(duties, approvals=tuple(_addressed(approval, lookup) for approval in duties.approvals))

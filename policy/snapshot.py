@@ -34,7 +34,18 @@ T = TypeVar("T")
 class Snapshot:
     """A compiled policy set. `revision` names it in every decision and event."""
 
-    __slots__ = ("__weakref__", "_closed", "_listings", "_lock", "_recent", "_views", "engine", "policies", "revision")
+    __slots__ = (
+        "__weakref__",
+        "_closed",
+        "_listings",
+        "_lock",
+        "_recent",
+        "_shut",
+        "_views",
+        "engine",
+        "policies",
+        "revision",
+    )
 
     def __init__(self, policies: PolicySet, engine: Engine) -> None:
         self.policies: PolicySet = policies
@@ -46,6 +57,7 @@ class Snapshot:
     def renew(self) -> None:
         """Begin with empty caches and a free lock, also in a process that was forked off."""
         self._recent: dict[tuple[str, bytes, dt.date], View] = {}
+        self._shut: set[tuple[str, bytes, dt.date]] = set()
         self._views: LRUCache[tuple[str, bytes, dt.date], View] = LRUCache(maxsize=_MOST_VIEWS)
         self._closed: LRUCache[tuple[str, bytes, dt.date], None] = LRUCache(maxsize=_MOST_CLOSED)
         self._listings: LRUCache[tuple[bytes, Hashable], object] = LRUCache(maxsize=_MOST_LISTINGS)
@@ -75,7 +87,14 @@ class Snapshot:
         """
         key = (tool, caller.key or caller_key(caller), today)
         recent = self._recent.get(key)
-        return self._view(key, caller) if recent is None else recent
+        if recent is not None:
+            return recent
+        if key in self._shut:
+            return None
+        view = self._view(key, caller)
+        if view is None and len(tool) <= _LONGEST_NAME:
+            self._keep_shut(key)
+        return view
 
     def find(self, caller: Caller, tool: str, today: dt.date) -> View | None:
         """Return what `view` does, on one way for what is open and what is not: for those who say no."""
@@ -103,6 +122,12 @@ class Snapshot:
         if len(self._recent) >= _MOST_RECENT:
             self._recent = {}
         self._recent[key] = view
+
+    def _keep_shut(self, key: tuple[str, bytes, dt.date]) -> None:
+        """Hold a name that is not open as `_keep_recent` holds one that is."""
+        if len(self._shut) >= _MOST_RECENT:
+            self._shut = set()
+        self._shut.add(key)
 
 
 def compile_snapshot(policies: PolicySet) -> Snapshot:

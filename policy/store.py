@@ -90,15 +90,10 @@ class Store(Generic[_T]):
         self._findings: tuple[Finding, ...] = ()
         self._held = False
         self._seen: str | None = self._look()
-        self._current: _T = self._made(build, nullcontext())
+        self.current: _T = self._made(build, nullcontext())
         self._loaded_at = self._confirmed_at = now()
-        self._tell_loaded(None, self._current)
+        self._tell_loaded(None, self.current)
         renew_after_fork(self)
-
-    @property
-    def current(self) -> _T:
-        """The value in force; one reference, so that a reader sees all of it or none."""
-        return self._current
 
     @property
     def is_outdated(self) -> bool:
@@ -108,7 +103,7 @@ class Store(Generic[_T]):
     @property
     def health(self) -> Health:
         """How the store is now."""
-        current, now = self._current, self._now()
+        current, now = self.current, self._now()
         outdated = self.is_outdated
         return Health(
             degraded=bool(self._findings) or outdated,
@@ -189,8 +184,8 @@ class Store(Generic[_T]):
         except Exception as error:  # noqa: BLE001 - the last good set stays whatever a build runs into
             self._give_up(error, is_asked=is_asked)
             return None
-        self._retired.append(self._current)
-        self._current = built
+        self._retired.append(self.current)
+        self.current = built
         self._loaded_at = self._confirmed_at = self._now()
         self._findings, self._held = (), False
         with unhurried():

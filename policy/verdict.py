@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, Literal, Protocol, TypeAlias
 
 from gatewright.policy.caller import Caller
@@ -169,6 +170,11 @@ def today_of(context: JsonObject) -> dt.date:
     date = context["date"]
     if not isinstance(date, int):
         raise TypeError("context.date is the integer YYYYMMDD")
+    return _day(date)
+
+
+@lru_cache(maxsize=64)
+def _day(date: int) -> dt.date:
     return dt.date(date // 10000, date // 100 % 100, date % 100)
 
 

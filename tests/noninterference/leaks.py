@@ -61,7 +61,7 @@ LEAKS = (
     Leak("an error tells that others have an entry of their own", "middleware/refuse.py", "schema_changed=schema_changed(call),", "schema_changed=any(each.id == 'chief' for each in call.snapshot.policies.tools[call.tool_name].allow or ()),", "F8"),
     Leak("what an hour allows counts everybody's ids", "middleware/refuse.py", 'return FailedResult("rate_limited")', "return FailedResult('rate_limited', retry_after=float(len(__import__('gatewright.middleware.identifiers', fromlist=['_']).__dict__['_drawn'])))", "F12"),
     Leak("absence is told to everybody", "policy/settlement.py", "absent and may_tell and not broken", "absent and not broken", "F2"),
-    Leak("the state is asked before whose it is", "policy/settlement.py", "(_ask_resources, _ask_state)", "(_ask_state, _ask_resources)", "F6"),
+    Leak("the state is asked before whose it is", "policy/settlement.py", "_ask_resources(settling) or _ask_state(settling)", "_ask_state(settling) or _ask_resources(settling)", "F6"),
     Leak("an absent record is not judged", "policy/settlement.py", "    is_loaded = not isinstance(record, NotLoaded)\n", "    is_loaded = not isinstance(record, NotLoaded)\n    if record is None:\n        return False\n", PATHS),
     Leak("an absent record's shape is not asked", "policy/settlement.py", "fits = attributes is None or attributes", "fits = record is None or attributes is None or attributes", PATHS),
     Leak("a record that is there is loaded twice", "middleware/load.py", "        judged[name, identity] = found if", "        _ = found is not None and (yield Wait(loader, identity, call.caller.tenant))\n        judged[name, identity] = found if", PATHS),

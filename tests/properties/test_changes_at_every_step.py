@@ -167,7 +167,7 @@ class Scheduler:
         """The one assignment by which a reload brings *pair*; what is replaced is kept here, to come back later."""
 
         def apply() -> None:
-            self.live._store._current = pair  # type: ignore[union-attr]
+            self.live._store.current = pair  # type: ignore[union-attr]
 
         return apply
 
