@@ -83,8 +83,8 @@ def _run(call: Call) -> Outcome:
 
 def timeout_of(call: Call) -> float | None:
     """Return the seconds that the body has: the tool's own, or fewer where a duty says so."""
-    stated = [each for each in (call.tool.timeout, call.verdict.duties.timeout) if each is not None]
-    return min(stated) if stated else None
+    own, duty = call.tool.timeout, call.verdict.duties.timeout
+    return own if duty is None else duty if own is None else min(own, duty)
 
 
 def bound_arguments(call: Call) -> dict[str, Any]:

@@ -49,6 +49,7 @@ _FRAME: Final = 8192
 
 _log = logging.getLogger("gatewright")
 _Stamps: TypeAlias = "tuple[str | None, str | None, str | None]"
+_Texts: TypeAlias = "tuple[str | None, str | None, str | None, str | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +213,16 @@ def _release_data(value: Ok, plan: ReleasePlan, hash_key: bytes, lookup: Lookup,
     return Released(result, dropped=cut.dropped, size=size)
 
 
+def _release_whole(page: Mapping[str, Json], plan: ReleasePlan, *, filtered: bool, size: int) -> Released:
+    """Release a page that nothing is cut from; what a page has no field for stays behind."""
+    get = page.get
+    items = get("items")
+    if not isinstance(items, list):
+        return Released(FailedResult("invalid_result", plan.effect), "published")
+    cursor, as_of, version, ref = cast("_Texts", (get("next_cursor"), get("as_of"), get("version"), get("ref")))
+    return Released(OkPage(items, cursor, get("truncated") is True, filtered, as_of, version, ref), size=size)
+
+
 def _release_page(
     page: Mapping[str, Json],
     plan: ReleasePlan,
@@ -221,6 +232,8 @@ def _release_page(
     filtered: bool = False,
     size: int = 0,
 ) -> Released:
+    if not plan.has_cuts:
+        return _release_whole(page, plan, filtered=filtered, size=size)
     cut = plan.cut(page, hash_key, lookup)
     left = cut.value if isinstance(cut.value, dict) else {}
     items = left.get("items")
@@ -229,10 +242,9 @@ def _release_page(
     cursor = None if plan.hides_cursor else page.get("next_cursor")
     lost = cursor is None and page.get("next_cursor") is not None
     truncated = cut.truncated or lost or page.get("truncated") is True
-    if plan.has_cuts:
-        told = {name: left[name] for name in ("items", *STAMPS) if name in left}
-        if not plan.accepts_cut({**told, "next_cursor": cursor, "truncated": truncated}):
-            return _withheld(cut, plan)
+    told = {name: left[name] for name in ("items", *STAMPS) if name in left}
+    if not plan.accepts_cut({**told, "next_cursor": cursor, "truncated": truncated}):
+        return _withheld(cut, plan)
     as_of, version, ref = cast("_Stamps", (left.get("as_of"), left.get("version"), left.get("ref")))
     filtered = filtered or cut.filtered
     result = OkPage(items, cast("str | None", cursor), truncated, filtered, as_of, version, ref)

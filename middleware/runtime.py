@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import MappingProxyType, NoneType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from gatewright.middleware.bounds import Bounds
@@ -116,7 +116,8 @@ class Runtime:
                 interaction = session.interaction if interaction is None else interaction
         given = _NO_CONTEXT if context is None else declared_context(context)
         joined = interaction.id if isinstance(interaction, Interaction) else interaction
-        _check_texts(interaction=joined, operation=operation, locale=locale)
+        if not (joined is None and operation is None and locale is None):
+            _check_texts(interaction=joined, operation=operation, locale=locale)
         model_call = call_id if isinstance(call_id, str) and call_id else None
         trail = Trail(self.clock.time(), interaction=joined, model_call=model_call, parent=parent)
         name = name if isinstance(name, str) else ""
@@ -186,5 +187,5 @@ def _tell_received(call: Call, adapter: str | None) -> None:
 
 def _check_texts(**stated: object) -> None:
     for name, value in stated.items():
-        if not isinstance(value, (str, NoneType)):
+        if value is not None and not isinstance(value, str):
             raise Misuse(f"{name} is a text, not {type(value).__name__}", f"give {name} as str, or leave it out")

@@ -47,9 +47,9 @@ class SchemaValidator:
 
         *integral_floats* False promises that no float with an integral value is in *value*, which is faster.
         """
-        readings = self._readings(value) if integral_floats else (self._plain,)
+        is_strict = integral_floats and holds_integral_float(value)
         try:
-            return all(reading.is_valid(value) for reading in readings)
+            return self._plain.is_valid(value) and (not is_strict or self._strict.is_valid(value))
         except _NOT_JSON:
             return self._accepts_any(value)
 
