@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, Final, Literal, TypeAlias
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -37,6 +38,7 @@ Sync: TypeAlias = Literal["full", "normal"]
 Execute: TypeAlias = Callable[[str, tuple[Any, ...]], Any]
 _BUSY_S: Final = 5
 _PAUSED_S: Final = 10
+_PAUSE_S: Final = 0.01
 _POOLED: Final = 4
 _MIGRATIONS: Final = "migrations"
 _abandoned: Final[list[object]] = []
@@ -197,11 +199,25 @@ def _sqlite(url: URL, sync: Sync) -> Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _: object) -> None:
         connection.isolation_level = None
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute(f"PRAGMA synchronous = {sync.upper()}")
 
     _begin_with(engine, "BEGIN IMMEDIATE", "BEGIN")
     return engine
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn write-ahead logging on; SQLite itself does not wait for others that are opening the same new file."""
+    until = monotonic() + _BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > until:
+                raise
+            sleep(_PAUSE_S)
+        else:
+            return
 
 
 def _postgresql(url: URL, sync: Sync) -> Engine:

@@ -18,10 +18,10 @@ class Fault:
 
 
 FAULTS = (
-    Fault("the facts are never asked", "settlement.py", "for stage in (_ask_facts, _ask_context", "for stage in (_ask_context"),
-    Fault("the context is never asked", "settlement.py", "_ask_facts, _ask_context, _ask_casbin", "_ask_facts, _ask_casbin"),
-    Fault("the state is never asked", "settlement.py", "(_ask_resources, _ask_state)", "(_ask_resources,)"),
-    Fault("the context is asked before the facts", "settlement.py", "_ask_facts, _ask_context,", "_ask_context, _ask_facts,"),
+    Fault("the facts are never asked", "settlement.py", "_ask_facts(settling) or _ask_context(settling)", "_ask_context(settling)"),
+    Fault("the context is never asked", "settlement.py", "_ask_facts(settling) or _ask_context(settling)", "_ask_facts(settling)"),
+    Fault("the state is never asked", "settlement.py", "_ask_resources(settling) or _ask_state(settling)", "_ask_resources(settling)"),
+    Fault("the context is asked before the facts", "settlement.py", "_ask_facts(settling) or _ask_context(settling)", "_ask_context(settling) or _ask_facts(settling)"),
     Fault("the last entry speaks on a tie", "verdict.py", "-item[0])", "item[0])"),
     Fault("the entry that stopped first speaks", "verdict.py", "position, furthest = max(", "position, furthest = min("),
     Fault("nothing is inherited", "standing.py", "found.add(link.role)", "found.discard(link.role)"),
